@@ -1,0 +1,55 @@
+import { dirname, join, resolve } from "node:path";
+import { packageRoot } from "../core/package-root.ts";
+import { pathMark } from "../core/path-schema.ts";
+import { branches, type JsonSchema, step } from "./json-schema.ts";
+import type { Origin, Tree } from "./tree.ts";
+import { plain } from "./tree.ts";
+
+/** Shipped files are named `forager:base/dmi.yaml`: configs/ of the installed package. */
+export const shipped = "forager:";
+
+/** A path as stated somewhere → an absolute one: files state paths relative to themselves. */
+export function resolvePath(path: string, origin: Origin): string {
+  if (path.startsWith(shipped)) return join(packageRoot(), "configs", path.slice(shipped.length));
+  return resolve(origin.kind === "file" ? dirname(origin.file) : process.cwd(), path);
+}
+
+/** The tree with every value that the schema marks as a path made absolute. */
+export function resolvePaths(tree: Tree, schemas: readonly JsonSchema[]): Tree {
+  const value = plain(tree);
+  const here = schemas.flatMap((schema) => branches(schema, value));
+  if (tree.kind === "list")
+    return {
+      ...tree,
+      items: tree.items.map((item, i) =>
+        resolvePaths(
+          item,
+          here.flatMap((s) => step(s, value, i)),
+        ),
+      ),
+    };
+  if (tree.kind === "map")
+    return {
+      ...tree,
+      entries: new Map(
+        [...tree.entries].map(([key, below]) => [
+          key,
+          resolvePaths(
+            below,
+            here.flatMap((s) => step(s, value, key)),
+          ),
+        ]),
+      ),
+    };
+  return typeof tree.value === "string" && isPath(tree.value, here)
+    ? { ...tree, value: resolvePath(tree.value, tree.origin) }
+    : tree;
+}
+
+/** Marked as a path, and neither one of the fixed words allowed in its place nor a URL. */
+function isPath(value: string, schemas: readonly JsonSchema[]): boolean {
+  const isWord = schemas.some((schema) => schema.const === value || schema.enum?.includes(value));
+  return (
+    schemas.some((schema) => schema[pathMark] === true) && !isWord && !/^[a-z][a-z0-9+.-]*:\/\//i.test(value)
+  );
+}

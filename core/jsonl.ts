@@ -1,0 +1,82 @@
+import { createReadStream, existsSync } from "node:fs";
+import { createGunzip } from "node:zlib";
+import type { ZodType } from "zod";
+import { DataError } from "./errors.ts";
+
+export interface Line<T> {
+  readonly value: T;
+  /** 1-based. */
+  readonly line: number;
+}
+
+/**
+ * Reads JSON Lines (plain or .gz) with bounded memory, one checked record at a time.
+ * Lines end at "\n" bytes only, never at U+2028. Blank lines are skipped.
+ * @throws DataError naming file:line for a missing file, malformed JSON, or a record that breaks the schema.
+ */
+export async function* readJsonl<T>(path: string, schema: ZodType<T>): AsyncGenerator<Line<T>> {
+  if (!existsSync(path))
+    throw new DataError({
+      what: "file not found",
+      where: path,
+      next: "Check the path; it is taken relative to the working directory.",
+    });
+  let line = 0;
+  for await (const text of lines(path)) {
+    line++;
+    if (text.trim() === "") continue;
+    yield { value: parseRecord(text, `${path}:${line}`, schema), line };
+  }
+}
+
+function parseRecord<T>(text: string, where: string, schema: ZodType<T>): T {
+  let json: unknown;
+  try {
+    json = JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
+  } catch (cause) {
+    throw new DataError({
+      what: "malformed JSON",
+      where,
+      got: excerpt(text),
+      expected: "one JSON object a line",
+      cause,
+    });
+  }
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new DataError({
+    what: `field \`${issue?.path.join(".") || "(record)"}\` is wrong`,
+    where,
+    got: excerpt(text),
+    expected: issue?.message ?? "another record",
+  });
+}
+
+async function* lines(path: string): AsyncGenerator<string> {
+  const file = createReadStream(path);
+  const bytes = path.endsWith(".gz") ? file.pipe(createGunzip()) : file;
+  file.on("error", (error) => bytes.destroy(error));
+  let rest: Buffer[] = [];
+  try {
+    for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      let start = 0;
+      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+        rest.push(chunk.subarray(start, end));
+        yield decode(Buffer.concat(rest));
+        rest = [];
+        start = end + 1;
+      }
+      rest.push(chunk.subarray(start));
+    }
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause)
+      throw new DataError({ what: "cannot read the file", where: path, got: cause.message, cause });
+    throw cause;
+  }
+  const last = Buffer.concat(rest);
+  if (last.length > 0) yield decode(last);
+}
+
+const decode = (bytes: Buffer) => bytes.toString("utf8").replace(/\r$/, "");
+const excerpt = (text: string) => (text.length > 120 ? `${text.slice(0, 117)}...` : text);

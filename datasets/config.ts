@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { filePath } from "../core/path-schema.ts";
+
+const share = z.number().min(0);
+
+export const hopMixConfig = z
+  .strictObject({
+    1: share.describe("Weight of one-hop questions."),
+    2: share.describe("Weight of two-hop questions."),
+    3: share.describe("Weight of three-hop questions."),
+  })
+  .refine((mix) => mix[1] + mix[2] + mix[3] > 0, "at least one weight above 0");
+
+const hopMix = hopMixConfig
+  .default({ 1: 1, 2: 1, 3: 1 })
+  .describe("Weights of one-, two- and three-hop questions; need not sum to 1.");
+
+const worldKeys = {
+  kind: z.literal("world").describe("The synthetic world: made-up entities, one page each."),
+  seed: z.int().default(1).describe("Seed of the world itself; another seed is another world."),
+  clusters: z
+    .int()
+    .min(3)
+    .default(400)
+    .describe("Clusters of 82 entities and 82 pages; 1,376 at most. A twentieth each for dev and test."),
+};
+
+const jsonlKeys = {
+  kind: z.literal("jsonl").describe("Questions from a JSONL or JSONL.gz file."),
+  path: filePath().describe("File with one {id, question, golden_answers, …} a line."),
+  limit: z.int().min(1).optional().describe("Read only the first questions of the file; all when absent."),
+  dataset: z.string().min(1).optional().describe("Name for questions without one; default: the file's name."),
+};
+
+const split = z.enum(["train", "dev", "test"]);
+
+/** An endless source of training questions. */
+export const sourceConfig = z.discriminatedUnion("kind", [
+  z.strictObject({
+    ...worldKeys,
+    split: split.default("train").describe("Which entities the questions are about."),
+    hopMix,
+    ramp: z
+      .strictObject({
+        to: hopMixConfig.describe("Mix at the end of the ramp."),
+        steps: z.int().min(1).describe("Steps from `hopMix` to `to`."),
+      })
+      .optional()
+      .describe("Curriculum: moves straight from `hopMix` to another mix; absent, the mix stays."),
+  }),
+  z.strictObject(jsonlKeys),
+]);
+export type SourceConfig = z.infer<typeof sourceConfig>;
+
+/** A fixed set of questions to be evaluated on. */
+export const benchmarkConfig = z.discriminatedUnion("kind", [
+  z.strictObject({
+    ...worldKeys,
+    split: split.default("test").describe("Which entities the questions are about."),
+    hopMix,
+    n: z.int().min(1).default(384).describe("Questions in the set."),
+  }),
+  z.strictObject(jsonlKeys),
+]);
+export type BenchmarkConfig = z.infer<typeof benchmarkConfig>;
+
+export const dataConfig = z.strictObject({
+  train: sourceConfig.prefault({ kind: "world" }).describe("Questions that the policy is trained on."),
+});
+export type DataConfig = z.infer<typeof dataConfig>;

@@ -1,0 +1,88 @@
+import { ConfigError } from "../../core/errors.ts";
+import { type Rng, rng } from "../../core/rng.ts";
+import type { TaskSource } from "../batch.ts";
+import { type Curriculum, drawHops, type HopMix, uniformMix } from "../curriculum.ts";
+import type { Task } from "../task.ts";
+import type { Split, World } from "../world.ts";
+
+export interface WorldTasks {
+  readonly world: World;
+  readonly split: Split;
+  /** Questions to draw. */
+  readonly n: number;
+  /** Default: as many of one, two and three hops. */
+  readonly hopMix?: HopMix;
+  readonly seed: number;
+}
+
+/**
+ * A fixed set of n questions about one split, all different in what they ask.
+ * @throws ConfigError when the split does not hold that many.
+ */
+export function worldTasks({ world, split, n, hopMix = uniformMix, seed }: WorldTasks): Task[] {
+  return drawTasks(world, split, hopMix, n, rng(seed, "world tasks", split));
+}
+
+export interface WorldStream {
+  readonly world: World;
+  readonly split: Split;
+  readonly curriculum: Curriculum;
+  readonly seed: number;
+}
+
+/** An endless source: every step and every attempt draws its own questions. Repeats over steps are by chance alone. */
+export function worldSource({ world, split, curriculum, seed }: WorldStream): TaskSource {
+  return {
+    batch: (step, size, attempt = 0) =>
+      drawTasks(world, split, curriculum(step), size, rng(seed, "world stream", split, step, attempt)),
+  };
+}
+
+export interface FreshSource extends TaskSource {
+  /** The world of a step's questions: its pages are what can be searched then. */
+  worldAt(step: number): World;
+}
+
+/**
+ * Like `worldSource`, over new clusters every `everySteps` steps: nothing a warm-up learns by heart is of use later.
+ * @param clusters clusters of each fresh world
+ */
+export function freshSource(options: {
+  readonly world: World;
+  readonly clusters: number;
+  readonly everySteps: number;
+  readonly curriculum: Curriculum;
+  readonly seed: number;
+}): FreshSource {
+  const { world, clusters, everySteps, curriculum, seed } = options;
+  let kept: { index: number; world: World } | undefined;
+  const worldAt = (step: number): World => {
+    const index = Math.floor(step / everySteps);
+    if (kept?.index !== index) kept = { index, world: world.freshClusters(index, clusters) };
+    return kept.world;
+  };
+  return {
+    worldAt,
+    batch: (step, size, attempt = 0) =>
+      drawTasks(worldAt(step), "train", curriculum(step), size, rng(seed, "fresh stream", step, attempt)),
+  };
+}
+
+function drawTasks(world: World, split: Split, mix: HopMix, n: number, draw: Rng): Task[] {
+  const [from, to] = world.splits[split];
+  const asked = new Set<string>();
+  return drawHops(mix, n, draw).map((hops) => {
+    for (let tries = 0; tries < 1000; tries++) {
+      const { task } = world.question(draw, from + draw.int(to - from), hops);
+      const content = task.id.split("#")[0] as string;
+      if (asked.size < asked.add(content).size) return task;
+    }
+    throw new ConfigError({
+      where: `${world.name}, ${split}`,
+      what: `too few different questions of ${hops} ${hops === 1 ? "hop" : "hops"}`,
+      got: `${n} questions asked of ${to - from} clusters`,
+      expected: "about 200 one-hop questions a cluster at most",
+      next: "Ask for fewer questions or more clusters.",
+    });
+  });
+}

@@ -1,0 +1,124 @@
+import {
+  concat,
+  customGrad,
+  engine,
+  exp,
+  gather,
+  gatherND,
+  logSoftmax,
+  matMul,
+  mul,
+  neg,
+  oneHot,
+  range,
+  reshape,
+  scatterND,
+  slice,
+  stack,
+  sub,
+  sum,
+  type Tensor,
+} from "@tensorflow/tfjs-core";
+import { RECORDER } from "./backend.ts";
+
+/** Below this many rows the gradient of a lookup is a matrix product, which is faster than scattering. */
+const ONE_HOT_ROWS = 512;
+
+const recording = (): boolean => engine().backendName === RECORDER;
+
+/** Runs one of our own kernels, known to the recording backend alone. */
+const own = (name: string, inputs: Record<string, Tensor>): Tensor =>
+  engine().runKernel(name, inputs as never);
+
+/**
+ * Embedding lookup: table [V, D], ids int32 of any shape → [...ids, D]. The gradient with respect to the table adds
+ * rows of repeated ids in a fixed order, so it is right and the same every time.
+ */
+export function gatherRows(table: Tensor, ids: Tensor): Tensor {
+  const [rows, width] = table.shape as [number, number];
+  const flat = reshape(ids, [ids.size]);
+  const lookup = customGrad((...args) => {
+    const [t, save] = args as unknown as [Tensor, (saved: Tensor[]) => void];
+    save([flat]);
+    return {
+      value: gather(t, flat),
+      gradFunc: (dy, saved) => {
+        const [at] = saved as [Tensor];
+        if (rows <= ONE_HOT_ROWS)
+          return matMul(oneHot(at as never, rows), reshape(dy, [at.size, width]), true);
+        return engine().runKernel(
+          "UnsortedSegmentSum",
+          { x: dy, segmentIds: at } as never,
+          { numSegments: rows } as never,
+        ) as Tensor;
+      },
+    };
+  });
+  return reshape(lookup(table), [...ids.shape, width]);
+}
+
+/** x[n, ids[n]]: x [N, V], ids int32 [N] → [N]. No gradient of its own. */
+function pick(x: Tensor, ids: Tensor): Tensor {
+  return recording() ? own("PickPerRow", { x, ids }) : gatherND(x, cells(ids));
+}
+
+/** x [N, V] with values [N] added at [n, ids[n]]. */
+function addAt(x: Tensor, ids: Tensor, values: Tensor): Tensor {
+  if (recording()) return own("AddPerRow", { x, ids, values });
+  return sub(x, scatterND(cells(ids) as never, neg(values), x.shape as never));
+}
+
+const cells = (ids: Tensor): Tensor => stack([range(0, ids.size, 1, "int32"), ids], 1);
+
+/**
+ * Log-probability of one target per row: logits [N, V], ids int32 [N] → logprobs [N] and logsumexp [N], both with
+ * gradients. One log-softmax forwards, one exp backwards; never a one-hot [N, V].
+ */
+export function targetLogprobs(logits: Tensor, ids: Tensor): { logprobs: Tensor; logsumexp: Tensor } {
+  const count = ids.size;
+  // customGrad returns one tensor: the two results lie one after the other in it.
+  const both = customGrad((...args) => {
+    const [z, save] = args as unknown as [Tensor, (saved: Tensor[]) => void];
+    const logp = logSoftmaxRows(z);
+    const chosen = pick(logp, ids);
+    save([logp, ids]);
+    return {
+      value: concat([chosen, sub(pick(z, ids), chosen)]),
+      gradFunc: (dy, saved) => {
+        const [lp, at] = saved as [Tensor, Tensor];
+        const dLogprob = slice(dy, [0], [count]);
+        const dLse = slice(dy, [count], [count]);
+        const spread = mul(exp(lp), reshape(sub(dLse, dLogprob), [count, 1]));
+        return addAt(spread, at, dLogprob);
+      },
+    };
+  })(logits);
+  return { logprobs: slice(both, [0], [count]), logsumexp: slice(both, [count], [count]) };
+}
+
+/** Entropy of each row's softmax, in nats: logits [N, V] → [N], with its gradient −p·(log p + H). */
+export function entropyOf(logits: Tensor): Tensor {
+  return customGrad((...args) => {
+    const [z, save] = args as unknown as [Tensor, (saved: Tensor[]) => void];
+    const logp = logSoftmaxRows(z);
+    const entropy = neg(sum(mul(exp(logp), logp), -1));
+    save([logp, entropy]);
+    return {
+      value: entropy,
+      gradFunc: (dy, saved) => {
+        const [lp, h] = saved as [Tensor, Tensor];
+        const column = (x: Tensor) => reshape(x, [x.size, 1]);
+        const inner = mul(exp(lp), neg(addColumn(lp, column(h))));
+        return mul(inner, column(dy as Tensor));
+      },
+    };
+  })(logits);
+}
+
+const addColumn = (x: Tensor, column: Tensor): Tensor => sub(x, neg(column));
+
+/** log softmax over the last axis, as one kernel where there is one. */
+function logSoftmaxRows(x: Tensor): Tensor {
+  if (!recording()) return logSoftmax(x);
+  return engine().runKernel("LogSoftmax", { logits: x } as never, { axis: -1 } as never) as Tensor;
+}

@@ -1,0 +1,95 @@
+import { availableParallelism } from "node:os";
+import { InferenceSession } from "onnxruntime-node";
+import type { BackendRow } from "./config.ts";
+
+/** Opens an ONNX model from memory. `threads` 0 is every core. */
+export async function openSession(
+  bytes: Uint8Array,
+  options: { readonly row: BackendRow; readonly threads: number; readonly spin: boolean },
+): Promise<InferenceSession> {
+  return InferenceSession.create(bytes, {
+    executionProviders: [...options.row.providers],
+    intraOpNumThreads: options.threads || availableParallelism(),
+    interOpNumThreads: 1,
+    executionMode: "sequential",
+    graphOptimizationLevel: "all",
+    logSeverityLevel: 3,
+    extra: { session: { intra_op: { allow_spinning: options.spin ? "1" : "0" } } },
+  });
+}
+
+/** One compiled program, its uses counted so that it is never released under a running call. */
+export interface Lease<P> {
+  readonly program: P;
+  done(): void;
+}
+
+interface Entry<P> {
+  readonly made: Promise<P>;
+  users: number;
+  /** Taken out of the cache: release when the last user is done. */
+  evicted: boolean;
+}
+
+/** A bounded cache of programs, least recently used first out. Two calls for one key make it once. */
+export class ProgramCache<P> {
+  private readonly entries = new Map<string, Entry<P>>();
+  private readonly limit: number;
+  private readonly release: (program: P) => Promise<void>;
+  private readonly releases = new Set<Promise<void>>();
+
+  constructor(limit: number, release: (program: P) => Promise<void>) {
+    this.limit = limit;
+    this.release = release;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  async lease(key: string, make: () => Promise<P>): Promise<Lease<P>> {
+    const entry = this.entries.get(key) ?? { made: make(), users: 0, evicted: false };
+    this.entries.delete(key);
+    this.entries.set(key, entry);
+    entry.users++;
+    this.trim();
+    try {
+      return { program: await entry.made, done: () => this.leave(entry) };
+    } catch (error) {
+      if (this.entries.get(key) === entry) this.entries.delete(key);
+      throw error;
+    }
+  }
+
+  /** Releases everything; running calls finish first. */
+  async clear(): Promise<void> {
+    for (const key of [...this.entries.keys()]) this.evict(key);
+    await Promise.all(this.releases);
+  }
+
+  private trim(): void {
+    for (const key of [...this.entries.keys()]) {
+      if (this.entries.size <= this.limit) return;
+      this.evict(key);
+    }
+  }
+
+  private evict(key: string): void {
+    const entry = this.entries.get(key);
+    if (!entry) return;
+    this.entries.delete(key);
+    entry.evicted = true;
+    if (entry.users === 0) this.free(entry);
+  }
+
+  private leave(entry: Entry<P>): void {
+    entry.users--;
+    if (entry.evicted && entry.users === 0) this.free(entry);
+  }
+
+  private free(entry: Entry<P>): void {
+    const freed = entry.made.then(this.release, () => undefined);
+    this.releases.add(freed);
+    void freed.finally(() => this.releases.delete(freed));
+  }
+}

@@ -1,0 +1,67 @@
+import type { Question } from "../datasets/task.ts";
+
+/** Text that must fit a token budget: the body is cut, the frame around it never is. */
+export interface Observation {
+  readonly open: string;
+  readonly body: string;
+  readonly close: string;
+  /** Budget in tokens for open + body + close. */
+  readonly maxTokens: number;
+}
+
+export interface ActOptions {
+  /** Stop strings, e.g. ["</search>"]. The stop string itself is part of the text that comes back. */
+  readonly stop: readonly string[];
+  /** Most tokens of this turn. */
+  readonly maxTokens: number;
+}
+
+/** Why a turn ended: a stop string, end of text, its own token limit, or the context is full. */
+export type Finish = "stop" | "eos" | "length" | "context";
+
+export interface Act {
+  /** The policy's text of this turn, stop string included, end-of-text token not. */
+  readonly text: string;
+  readonly finish: Finish;
+  /** Tokens sampled in this turn. */
+  readonly tokens: number;
+}
+
+/** One role's conversation with the policy. Text in, text out: a scripted list or a person can sit here too. */
+export interface Seat {
+  /** Appends text that is never trained on. Resolves to how many tokens of it were cut. */
+  observe(text: string | Observation): Promise<{ tokens: number; cut: number }>;
+  act(options: ActOptions): Promise<Act>;
+}
+
+/** Ends an episode can come to by the policy's own doing. */
+export type PolicyOutcome = "answered" | "no_answer" | "turn_limit" | "length" | "invalid";
+
+/** One executed or repeated search. */
+export interface SearchRecord {
+  readonly query: string;
+  /** Ids of the passages shown, in the order shown. */
+  readonly passageIds: readonly string[];
+  /** True when the same query was asked before in this episode and its earlier result returned. */
+  readonly repeated: boolean;
+  readonly milliseconds: number;
+}
+
+/** What a finished episode says about itself. It holds no reward and no gold answer. */
+export interface Ending {
+  readonly outcome: PolicyOutcome;
+  /** Policy turns taken. */
+  readonly turns: number;
+  readonly searches: readonly SearchRecord[];
+  readonly invalidActions: number;
+  /** Tokens cut from observations to fit their budgets. */
+  readonly observationTokensCut: number;
+}
+
+/** A program that plays one episode. Throws `ToolError` when its tools fail: that is never the policy's fault. */
+export interface Environment {
+  readonly name: string;
+  /** Names of the seats it needs, e.g. ["researcher"]. */
+  readonly seats: readonly string[];
+  play(question: Question, seats: Readonly<Record<string, Seat>>, signal: AbortSignal): Promise<Ending>;
+}

@@ -1,0 +1,43 @@
+import { z } from "zod";
+import { filePath } from "../../core/path-schema.ts";
+
+/** Section `search`: what the policy searches. */
+export const searchConfig = z
+  .strictObject({
+    engine: z
+      .enum(["memory", "lancedb"])
+      .default("memory")
+      .describe(
+        "memory: the corpus in memory, for up to some 100,000 passages; lancedb: an index folder on disk. Both are BM25, k1 1.2, b 0.75.",
+      ),
+    index: filePath()
+      .optional()
+      .describe(
+        "Index folder (forager index build). Needed by lancedb; built from `corpus` when it is not there.",
+      ),
+    corpus: filePath()
+      .optional()
+      .describe(
+        "JSONL or JSONL.gz of {id, title, text}. The memory engine needs it unless the tasks bring passages.",
+      ),
+    cacheEntries: z
+      .int()
+      .min(0)
+      .default(20_000)
+      .describe("Answers kept in memory, least recently used out first. 0: none."),
+    timeoutMs: z
+      .int()
+      .min(1)
+      .max(2 ** 31 - 1)
+      .default(30_000)
+      .describe("Longest wait for an answer in milliseconds; after it the episode is void, never scored."),
+  })
+  .refine(({ engine, index }) => engine !== "lancedb" || index !== undefined, {
+    path: ["index"],
+    message: "engine lancedb needs an index folder",
+  })
+  .refine(({ engine, index }) => engine !== "memory" || index === undefined, {
+    path: ["index"],
+    message: "engine memory has no index folder: set `engine: lancedb`, or leave `index` out",
+  });
+export type SearchConfig = z.infer<typeof searchConfig>;

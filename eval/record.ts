@@ -1,0 +1,71 @@
+import { z } from "zod";
+import type { Scored } from "../reward/scored.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+
+const source = z.enum(["prompt", "policy", "observation", "injected"]);
+
+/** One line of records.jsonl: one episode of one question. No clock in it, so the same evaluation gives the same file. */
+export const evalRecord = z.object({
+  /** The question's id. */
+  id: z.string(),
+  /** Which sample of the question, from 0. */
+  sample: z.int().min(0),
+  /** Place of the question in the benchmark's recorded order, from 0. */
+  place: z.int().min(0),
+  question: z.string(),
+  goldenAnswers: z.array(z.string()),
+  dataset: z.string(),
+  hops: z.int().min(1),
+  outcome: z.string(),
+  /** False when infrastructure failed: then there are no scores, and the record counts in no mean. */
+  valid: z.boolean(),
+  /** Why it failed. */
+  failure: z.string().optional(),
+  /** The judged answer as written; null when there is none. */
+  prediction: z.string().nullable(),
+  em: z.number().optional(),
+  f1: z.number().optional(),
+  coverEm: z.number().optional(),
+  reward: z.number().optional(),
+  turns: z.int().min(0),
+  searches: z.int().min(0),
+  invalidActions: z.int().min(0),
+  policyTokens: z.int().min(0),
+  /** What was said, in order; `forager score` reads it. */
+  segments: z.array(z.object({ source, text: z.string() })),
+});
+export type EvalRecord = z.infer<typeof evalRecord>;
+
+/** @param place of the question in the recorded order */
+export function recordOf(trajectory: Trajectory | Scored, place: number): EvalRecord {
+  const { task, member, outcome, ending, failure, sequences } = trajectory;
+  const segments = sequences.flatMap((sequence) => sequence.segments);
+  const scored = "parts" in trajectory ? trajectory : undefined;
+  return {
+    id: task.id,
+    sample: member,
+    place,
+    question: task.question,
+    goldenAnswers: [...task.goldenAnswers],
+    dataset: task.dataset,
+    hops: task.hops,
+    outcome,
+    valid: scored !== undefined,
+    ...(failure === undefined ? {} : { failure }),
+    prediction: scored?.prediction ?? null,
+    ...(scored && {
+      em: scored.parts.exactMatch ?? 0,
+      f1: scored.parts.f1 ?? 0,
+      coverEm: scored.parts.coverMatch ?? 0,
+      reward: scored.reward,
+    }),
+    turns: ending?.turns ?? 0,
+    searches: ending?.searches.length ?? 0,
+    invalidActions: ending?.invalidActions ?? 0,
+    policyTokens: segments.reduce(
+      (n, { source, tokens }) => n + (source === "policy" ? tokens.length : 0),
+      0,
+    ),
+    segments: segments.map(({ source, text }) => ({ source, text })),
+  };
+}

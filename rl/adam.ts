@@ -1,0 +1,86 @@
+import type { Tensor } from "@tensorflow/tfjs-core";
+import * as tf from "@tensorflow/tfjs-core";
+import type { Arr, Params } from "../engine/array.ts";
+
+export interface OptimizerConfig {
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  readonly weightDecay: number;
+  /** Gradients are scaled down to this global L2 norm. */
+  readonly maxGradNorm: number;
+}
+
+/** First and second moments, named μ and ν as in Kingma & Ba (2015). */
+export interface AdamState {
+  /** Updates made. */
+  readonly step: number;
+  readonly mu: Params;
+  readonly nu: Params;
+}
+
+/** Numbers that change with every update, so they are inputs of the graph and never constants. */
+export type AdamScalars = {
+  readonly learningRate: Arr;
+  readonly correction1: Arr;
+  readonly correction2: Arr;
+};
+
+/**
+ * AdamW (Loshchilov & Hutter 2019) after clipping by the global norm, on the device:
+ * θ ← θ − lr·(μ̂/(√ν̂ + ε) + λθ).
+ */
+export function adamStep(
+  weights: Record<string, Tensor>,
+  grads: Record<string, Tensor>,
+  mu: Record<string, Tensor>,
+  nu: Record<string, Tensor>,
+  s: { learningRate: Tensor; correction1: Tensor; correction2: Tensor },
+  o: OptimizerConfig,
+): {
+  weights: Record<string, Tensor>;
+  mu: Record<string, Tensor>;
+  nu: Record<string, Tensor>;
+  gradNorm: Tensor;
+} {
+  const names = Object.keys(weights);
+  const gradNorm = tf.sqrt(names.map((n) => tf.sum(tf.square(grads[n]!))).reduce((a, b) => tf.add(a, b)));
+  const scale = tf.minimum(1, tf.div(o.maxGradNorm, tf.add(gradNorm, 1e-6)));
+  const out = {
+    weights: {} as Record<string, Tensor>,
+    mu: {} as Record<string, Tensor>,
+    nu: {} as Record<string, Tensor>,
+    gradNorm: gradNorm as Tensor,
+  };
+  for (const n of names) {
+    const g = tf.mul(grads[n]!, scale);
+    const m = tf.add(tf.mul(mu[n]!, o.beta1), tf.mul(g, 1 - o.beta1));
+    const v = tf.add(tf.mul(nu[n]!, o.beta2), tf.mul(tf.square(g), 1 - o.beta2));
+    const direction = tf.div(tf.mul(m, s.correction1), tf.add(tf.sqrt(tf.mul(v, s.correction2)), o.epsilon));
+    const decayed = o.weightDecay === 0 ? direction : tf.add(direction, tf.mul(weights[n]!, o.weightDecay));
+    out.mu[n] = m;
+    out.nu[n] = v;
+    out.weights[n] = tf.sub(weights[n]!, tf.mul(decayed, s.learningRate));
+  }
+  return out;
+}
+
+/** Bias corrections 1/(1 − βᵗ) for update number t, from 1. */
+export function adamScalars(t: number, learningRate: number, o: OptimizerConfig): AdamScalars {
+  return {
+    learningRate: scalar(learningRate),
+    correction1: scalar(1 / (1 - o.beta1 ** t)),
+    correction2: scalar(1 / (1 - o.beta2 ** t)),
+  };
+}
+
+export const scalar = (value: number): Arr => ({ shape: [], dtype: "float32", data: Float32Array.of(value) });
+
+export function zerosLike(params: Params): Params {
+  return Object.fromEntries(
+    Object.entries(params).map(([n, p]) => [
+      n,
+      { shape: p.shape, dtype: "float32", data: new Float32Array(p.data.length) },
+    ]),
+  );
+}

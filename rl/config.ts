@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { filePath } from "../core/path-schema.ts";
+import { type Algorithm, type PresetName, presets } from "./presets.ts";
+
+const names = Object.keys(presets) as [PresetName, ...PresetName[]];
+const positive = z.number().positive();
+
+export const scheduleConfig = z.strictObject({
+  learningRate: positive
+    .default(1e-5)
+    .describe("Peak learning rate. Usual: 1e-6 full, 1e-5 LoRA, 5e-4 tiny."),
+  warmupSteps: z.int().min(0).default(0).describe("Steps of linear rise from 0 to the peak."),
+  decay: z.enum(["constant", "linear"]).default("constant").describe("What the rate does after the warm-up."),
+  decayFrom: z.number().min(0).max(1).default(0).describe("Share of all steps after which the decay begins."),
+  finalFraction: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.1)
+    .describe("Rate at the last step, as a fraction of the peak."),
+});
+export type Schedule = z.infer<typeof scheduleConfig>;
+
+export const optimizerConfig = z.strictObject({
+  beta1: z.number().min(0).lt(1).default(0.9),
+  beta2: z.number().min(0).lt(1).default(0.999),
+  epsilon: positive.default(1e-8),
+  weightDecay: z.number().min(0).default(0).describe("AdamW's decoupled decay, per unit of learning rate."),
+  maxGradNorm: positive.default(1).describe("Global L2 norm above which gradients are scaled down."),
+});
+
+export const rlConfig = z.strictObject({
+  preset: z.enum(names).default("dmi").describe("Row of algorithm choices; any key below overrides its own."),
+  steps: z
+    .int()
+    .min(0)
+    .default(100)
+    .describe("Updates of the policy's rollouts: one step samples, scores and learns once."),
+  updatesPerStep: z
+    .int()
+    .min(1)
+    .max(16)
+    .default(1)
+    .describe("Optimiser steps per batch of rollouts. With 1 the ratio is 1 and clipping idle."),
+  advantage: z.enum(["grpo", "drGrpo", "rloo", "correct"]).optional(),
+  filter: z.enum(["spread", "correct", "none"]).optional(),
+  filterMetric: z.string().optional().describe("`reward`, or the name of a reward part such as exactMatch."),
+  surrogate: z.enum(["ppoClip", "cispo", "gspo", "reinforce"]).optional(),
+  aggregation: z
+    .enum(["tokenMean", "tokenMeanSampled", "seqMeanTokenMean", "seqMeanTokenSum", "constant"])
+    .optional(),
+  constantTokens: z.int().min(1).default(500).describe("Tokens a row in the denominator of `constant`."),
+  clipLow: z.number().min(0).max(1).optional(),
+  clipHigh: z.number().min(0).optional(),
+  kl: z
+    .enum(["none", "k2", "k3"])
+    .optional()
+    .describe(
+      "KL to the policy as RL began. k1 is not offered: as a loss its gradient is zero in expectation.",
+    ),
+  klCoefficient: z.number().min(0).optional(),
+  entropyCoefficient: z.number().min(0).default(0),
+  overlong: z
+    .enum(["score", "mask"])
+    .default("score")
+    .describe(
+      "Episodes cut at a token limit: scored as what they are, or kept in the baseline but masked in the loss.",
+    ),
+  schedule: scheduleConfig.prefault({}),
+  optimizer: optimizerConfig.prefault({}),
+  slots: z
+    .int()
+    .min(16)
+    .default(4096)
+    .describe(
+      "Token slots of one micro-batch, padding included. Lower it to use less memory; the gradient does not change.",
+    ),
+});
+export type RlConfig = z.infer<typeof rlConfig>;
+
+export const sftConfig = z.strictObject({
+  steps: z.int().min(0).default(0).describe("Supervised steps before RL; 0 skips the warm-up."),
+  source: z
+    .discriminatedUnion("kind", [
+      z.strictObject({
+        kind: z.literal("experts"),
+        habits: z.string().default("clean").describe("Which scripted demonstrators: clean, hasty, random."),
+      }),
+      z.strictObject({
+        kind: z.literal("trajectories"),
+        path: filePath().describe("JSONL of stored trajectories."),
+      }),
+    ])
+    .prefault({ kind: "experts" }),
+  slots: z.int().min(16).default(4096).describe("Token slots of one step, padding included."),
+  observationWeight: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe("Loss weight of tokens the policy did not write (1 = as its own)."),
+  schedule: scheduleConfig.prefault({
+    learningRate: 3e-3,
+    warmupSteps: 40,
+    decay: "linear",
+    decayFrom: 0.6,
+    finalFraction: 0.05,
+  }),
+  optimizer: optimizerConfig.prefault({ beta2: 0.98 }),
+});
+export type SftConfig = z.infer<typeof sftConfig>;
+
+/** The preset's row with the YAML's own keys on top. */
+export function algorithmOf(config: RlConfig): Algorithm {
+  const row = presets[config.preset];
+  const own = Object.fromEntries(
+    Object.keys(row).flatMap((key) => {
+      const value = config[key as keyof RlConfig];
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+  return { ...row, ...own };
+}

@@ -1,0 +1,217 @@
+import type { Tensor } from "@tensorflow/tfjs-core";
+import * as tf from "@tensorflow/tfjs-core";
+import { zip } from "../core/zip.ts";
+import type { Arr, Params } from "../engine/array.ts";
+import type { Engine } from "../engine/engine.ts";
+import { entropyOf, targetLogprobs } from "../engine/ops.ts";
+import { type AdamState, adamScalars, adamStep, type OptimizerConfig, scalar, zerosLike } from "./adam.ts";
+import { fillBatch, type MicroBatch, planBatches, unfill, type WeightedRow } from "./micro-batch.ts";
+import { hiddenStates, logitsOf } from "./policy/forward.ts";
+import type { Policy } from "./policy/policy.ts";
+import { type KlName, klTerms, type SurrogateName, surrogates } from "./surrogate.ts";
+
+export interface LossConfig {
+  readonly surrogate: SurrogateName;
+  readonly kl: KlName;
+  readonly klCoefficient: number;
+  readonly clipLow: number;
+  readonly clipHigh: number;
+  readonly entropyCoefficient: number;
+}
+
+/** What one update did. Token lists are per row given; index 0 is 0. */
+export interface UpdateReport {
+  /** Σ w·ℓ over the update, without the KL and entropy terms. */
+  readonly policyLoss: number;
+  /** Global L2 norm before clipping. */
+  readonly gradNorm: number;
+  readonly logprobs: readonly (readonly number[])[];
+  readonly entropies: readonly (readonly number[])[];
+  /** Token slots computed, padding included. */
+  readonly slots: number;
+}
+
+/** Owns the weights that learn and the optimiser's state; computes gradients and steps. */
+export interface Learner {
+  readonly policy: Policy;
+  readonly optimizer: AdamState;
+  /** Accumulates the gradient over micro-batches on the device, clips, steps; the policy's version rises by one. */
+  update(
+    rows: readonly WeightedRow[],
+    o: { temperature: number; learningRate: number },
+  ): Promise<UpdateReport>;
+  /** Log-probability of each token of each row under `trainable` (default: the present weights). */
+  logprobs(rows: readonly WeightedRow[], temperature: number, trainable?: Params): Promise<number[][]>;
+}
+
+type Named = Record<string, Tensor>;
+type LossScalars = {
+  inverseTemperature: Arr;
+  clipLow: Arr;
+  clipHigh: Arr;
+  klCoefficient: Arr;
+  entropyCoefficient: Arr;
+};
+
+export function createLearner(o: {
+  engine: Engine;
+  policy: Policy;
+  loss: LossConfig;
+  optimizer: OptimizerConfig;
+  /** Token slots of one micro-batch, padding included. */
+  slots: number;
+  state?: AdamState;
+}): Learner {
+  const { engine, loss, slots } = o;
+  const { config, lora, frozen } = o.policy;
+  const zeros = zerosLike(o.policy.trainable);
+  let policy = o.policy;
+  let adam: AdamState = o.state ?? { step: 0, mu: zeros, nu: zeros };
+
+  const forward = (params: Named, ids: Tensor, inverseTemperature: Tensor) => {
+    const hidden = hiddenStates(config, params, ids, lora ? { lora } : {}); // [B·T, D]
+    return tf.mul(logitsOf(config, params, hidden), inverseTemperature) as Tensor; // [B·T, V]
+  };
+
+  const gradStep = engine.jit(
+    "grad",
+    (
+      trainable: Named,
+      fixed: Named,
+      sum: Named,
+      batch: { [K in keyof MicroBatch]: Tensor },
+      s: { [K in keyof LossScalars]: Tensor },
+    ) => {
+      const names = Object.keys(trainable);
+      let aux = {} as { policyLoss: Tensor; logprobs: Tensor; entropies: Tensor };
+      const { grads } = tf.valueAndGrads((...weights: Tensor[]) => {
+        const params = { ...fixed, ...Object.fromEntries(zip(names, weights)) };
+        const z = forward(params, batch.ids, s.inverseTemperature);
+        const logprobs = tf.reshape(
+          targetLogprobs(z, tf.reshape(batch.targets, [-1])).logprobs,
+          batch.mask.shape,
+        ); // [B, T]
+        const entropies = tf.reshape(entropyOf(z), batch.mask.shape); // [B, T]
+        const tokenLoss = surrogates[loss.surrogate]({
+          logprobs,
+          old: batch.old,
+          advantages: batch.advantages,
+          mask: batch.mask,
+          clipLow: s.clipLow,
+          clipHigh: s.clipHigh,
+        });
+        const policyLoss = tf.sum(tf.mul(tokenLoss, batch.weights));
+        let total = policyLoss as Tensor;
+        if (loss.kl !== "none") {
+          const delta = tf.mul(tf.sub(logprobs, batch.reference), batch.mask);
+          total = tf.add(
+            total,
+            tf.mul(tf.sum(tf.mul(klTerms[loss.kl](delta), batch.weights)), s.klCoefficient),
+          );
+        }
+        if (loss.entropyCoefficient !== 0)
+          total = tf.sub(total, tf.mul(tf.sum(tf.mul(entropies, batch.weights)), s.entropyCoefficient));
+        aux = { policyLoss: tf.keep(policyLoss), logprobs: tf.keep(logprobs), entropies: tf.keep(entropies) };
+        return total as tf.Scalar;
+      })(names.map((n) => trainable[n]!));
+      const added: Named = {};
+      for (const [n, g] of zip(names, grads)) added[n] = tf.add(sum[n]!, g);
+      return { sum: added, ...aux };
+    },
+  );
+
+  const applyStep = engine.jit(
+    "apply",
+    (
+      weights: Named,
+      grads: Named,
+      mu: Named,
+      nu: Named,
+      s: { learningRate: Tensor; correction1: Tensor; correction2: Tensor },
+    ) => adamStep(weights, grads, mu, nu, s, o.optimizer),
+  );
+
+  const logprobStep = engine.jit(
+    "logprobs",
+    (trainable: Named, fixed: Named, ids: Tensor, targets: Tensor, inverseTemperature: Tensor) => {
+      const z = forward({ ...fixed, ...trainable }, ids, inverseTemperature);
+      return targetLogprobs(z, tf.reshape(targets, [-1])).logprobs;
+    },
+  );
+
+  const plan = (rows: readonly WeightedRow[]) =>
+    planBatches(
+      rows.map((r) => r.tokens.length),
+      slots,
+    );
+  const lengthsOf = (rows: readonly WeightedRow[]) => rows.map((r) => r.tokens.length);
+
+  return {
+    get policy() {
+      return policy;
+    },
+    get optimizer() {
+      return adam;
+    },
+    async update(rows, { temperature, learningRate }) {
+      const scalars: LossScalars = {
+        inverseTemperature: scalar(1 / temperature),
+        clipLow: scalar(loss.clipLow),
+        clipHigh: scalar(loss.clipHigh),
+        klCoefficient: scalar(loss.klCoefficient),
+        entropyCoefficient: scalar(loss.entropyCoefficient),
+      };
+      const logprobs: number[][] = new Array(rows.length);
+      const entropies: number[][] = new Array(rows.length);
+      let sum: Params = zeros;
+      let policyLoss = 0;
+      let computed = 0;
+      for (const block of plan(rows)) {
+        const out = await gradStep(
+          policy.trainable,
+          frozen,
+          sum,
+          fillBatch(block, rows, config.padId ?? 0),
+          scalars,
+        );
+        sum = out.sum;
+        policyLoss += out.policyLoss.data[0]!;
+        computed += block.B * block.T;
+        unfill(block, out.logprobs.data, lengthsOf(rows), (row, values) => {
+          logprobs[row] = values;
+        });
+        unfill(block, out.entropies.data, lengthsOf(rows), (row, values) => {
+          entropies[row] = values;
+        });
+      }
+      const t = adam.step + 1;
+      const next = await applyStep(
+        policy.trainable,
+        sum,
+        adam.mu,
+        adam.nu,
+        adamScalars(t, learningRate, o.optimizer),
+      );
+      adam = { step: t, mu: next.mu, nu: next.nu };
+      policy = { ...policy, trainable: next.weights, version: policy.version + 1 };
+      return { policyLoss, gradNorm: next.gradNorm.data[0]!, logprobs, entropies, slots: computed };
+    },
+    async logprobs(rows, temperature, trainable = policy.trainable) {
+      const out: number[][] = new Array(rows.length);
+      for (const block of plan(rows)) {
+        const batch = fillBatch(block, rows, config.padId ?? 0);
+        const values = await logprobStep(
+          trainable,
+          frozen,
+          batch.ids,
+          batch.targets,
+          scalar(1 / temperature),
+        );
+        unfill(block, values.data, lengthsOf(rows), (row, list) => {
+          out[row] = list;
+        });
+      }
+      return out;
+    },
+  };
+}

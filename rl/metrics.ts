@@ -1,0 +1,99 @@
+import type { Scored } from "../reward/scored.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import type { Row } from "./row.ts";
+
+/** Token-level quantities of one update: lists over the policy tokens of all its rows. */
+export interface TokenStats {
+  readonly approxKl: number;
+  readonly clipFracLow: number;
+  readonly clipFracHigh: number;
+  readonly entropy: number;
+}
+
+/**
+ * Over the policy tokens of the rows, token-mean: k3 estimate of KL(π_old‖π_θ) with Δ = log π_θ − log π_old;
+ * share of tokens whose loss is clipped, low (ρ < 1 − ε_low and A < 0) and high (ρ > 1 + ε_high and A > 0); entropy.
+ */
+export function tokenStats(
+  rows: readonly Row[],
+  logprobs: readonly (readonly number[])[],
+  entropies: readonly (readonly number[])[],
+  clip: { clipLow: number; clipHigh: number },
+): TokenStats {
+  let [n, kl, low, high, entropy] = [0, 0, 0, 0, 0];
+  rows.forEach((row, r) => {
+    row.mask.forEach((m, t) => {
+      if (m === 0) return;
+      const delta = logprobs[r]![t]! - row.logprobs[t]!;
+      const ratio = Math.exp(delta);
+      const advantage = row.advantages[t]!;
+      n++;
+      kl += ratio - 1 - delta;
+      if (advantage < 0 && ratio < 1 - clip.clipLow) low++;
+      if (advantage > 0 && ratio > 1 + clip.clipHigh) high++;
+      entropy += entropies[r]![t]!;
+    });
+  });
+  const mean = (x: number) => (n === 0 ? 0 : x / n);
+  return { approxKl: mean(kl), clipFracLow: mean(low), clipFracHigh: mean(high), entropy: mean(entropy) };
+}
+
+const mean = (values: readonly number[]) =>
+  values.length === 0 ? 0 : values.reduce((a, b) => a + b, 0) / values.length;
+
+export const policyTokens = (t: Trajectory) => tokensOf(t, "policy");
+export const observationTokens = (t: Trajectory) => tokensOf(t, "observation") + tokensOf(t, "injected");
+export const totalTokens = (t: Trajectory) =>
+  t.sequences.reduce((n, s) => n + s.segments.reduce((m, g) => m + g.tokens.length, 0), 0);
+
+function tokensOf(t: Trajectory, source: string): number {
+  let n = 0;
+  for (const sequence of t.sequences)
+    for (const segment of sequence.segments) if (segment.source === source) n += segment.tokens.length;
+  return n;
+}
+
+/** What the episodes of one step say of themselves: means over scored episodes, outcome counts over all. */
+export function episodeMetrics(
+  scored: readonly Scored[],
+  failed: readonly Trajectory[],
+): Record<string, number> {
+  const over = (f: (t: Scored) => number) => mean(scored.map(f));
+  const correct = scored.filter((t) => t.parts["exactMatch"] === 1);
+  const parts = [...new Set(scored.flatMap((t) => Object.keys(t.parts)))].sort();
+  const outcomes: Record<string, number> = {};
+  for (const t of [...scored, ...failed])
+    outcomes[`outcome/${t.outcome}`] = (outcomes[`outcome/${t.outcome}`] ?? 0) + 1;
+  return {
+    reward: over((t) => t.reward),
+    em: over((t) => t.parts["exactMatch"] ?? 0),
+    ...Object.fromEntries(parts.map((name) => [`reward/${name}`, over((t) => t.parts[name] ?? 0)])),
+    turns: over((t) => t.ending?.turns ?? 0),
+    searches: over((t) => t.ending?.searches.length ?? 0),
+    no_search_frac: over((t) => ((t.ending?.searches.length ?? 0) === 0 ? 1 : 0)),
+    repeated_queries: over((t) => t.ending?.searches.filter((s) => s.repeated).length ?? 0),
+    invalid_actions: over((t) => t.ending?.invalidActions ?? 0),
+    policy_tokens: over(policyTokens),
+    observation_tokens: over(observationTokens),
+    total_tokens: over(totalTokens),
+    ...(correct.length > 0 ? { correct_policy_tokens: mean(correct.map(policyTokens)) } : {}),
+    ...emByHops(scored),
+    episodes: scored.length + failed.length,
+    infra_frac: failed.length / Math.max(1, scored.length + failed.length),
+    ...outcomes,
+  };
+}
+
+/** EM and searches by hop count: the alarm of a collapse that the mean hides (one hop up, two and three down). */
+function emByHops(scored: readonly Scored[]): Record<string, number> {
+  const hops = [...new Set(scored.map((t) => t.task.hops))].sort((a, b) => a - b);
+  return Object.fromEntries(
+    hops.flatMap((h) => {
+      const of = scored.filter((t) => t.task.hops === h);
+      return [
+        [`em/hops_${h}`, mean(of.map((t) => t.parts["exactMatch"] ?? 0))],
+        [`searches/hops_${h}`, mean(of.map((t) => t.ending?.searches.length ?? 0))],
+      ];
+    }),
+  );
+}

@@ -1,0 +1,109 @@
+import { DataError, InvariantError } from "../../core/errors.ts";
+import type { Params } from "../../engine/array.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { BatchSampler, Completion, SampleRequest } from "../../rollout/sampler.ts";
+import type { Tokenizer } from "../../rollout/tokenizer.ts";
+import { type ForwardCall, forwardCall } from "./forward-call.ts";
+import { generateBatch } from "./generate-batch.ts";
+import { KvArena } from "./kv-arena.ts";
+import { KvStore } from "./kv-store.ts";
+import type { Policy } from "./policy.ts";
+
+export interface SamplerOptions {
+  readonly engine: Engine;
+  readonly policy: Policy;
+  readonly tokenizer: Tokenizer;
+  /** Most sequences decoded at once; a larger batch is done in parts. */
+  readonly maxRows?: number;
+  /** Most tokens of a sequence; not above what the model was made for (the default). */
+  readonly contextTokens?: number;
+  /** Memory for the keys and values of sequences between their turns, bytes. */
+  readonly keepBytes?: number;
+}
+
+/** The in-process sampler: tokens straight from the policy's own weights. */
+export interface PolicySampler extends BatchSampler {
+  /** Samples from a new version from the next batch on; everything cached is dropped. */
+  update(policy: Policy): void;
+  /** Frees the caches; compiled programs belong to the engine. */
+  dispose(): void;
+}
+
+/**
+ * Batched sampling with a key-value cache. A request whose prompt extends what its sequence holds pays only for
+ * the new tokens; requests with equal prompts share one prefill, and each forward pass until their texts part.
+ * The same batch in the same order gives the same bits; a request's result depends on its neighbours by
+ * rounding alone. Batches run one after another.
+ */
+export function createSampler(options: SamplerOptions): PolicySampler {
+  const { engine, tokenizer, maxRows = 128, keepBytes = 4 * 2 ** 30 } = options;
+  const { config, lora } = options.policy;
+  const contextTokens = Math.min(options.contextTokens ?? config.contextTokens, config.contextTokens);
+  const forward: ForwardCall = forwardCall(engine, config, lora);
+  const arena = new KvArena(config);
+  let current = stateOf(options.policy, keepBytes);
+  let queue: Promise<unknown> = Promise.resolve();
+
+  const run = async (requests: readonly SampleRequest[], signal: AbortSignal | undefined) => {
+    const { weights, version, store } = current; // An update meanwhile must not mix into this batch.
+    for (const request of requests) checkPrompt(request, contextTokens);
+    const completions = new Array<Completion>(requests.length);
+    for (const part of parts(requests, maxRows)) {
+      const indexed = part.map((index) => ({ index, request: requests[index] as SampleRequest }));
+      const context = { forward, weights, version, store, arena, tokenizer, contextTokens, config, signal };
+      for (const { index, completion } of await generateBatch(indexed, context))
+        completions[index] = completion;
+    }
+    return completions;
+  };
+
+  return {
+    contextTokens,
+    sampleBatch(requests, signal) {
+      const result = queue.then(() => run(requests, signal));
+      queue = result.catch(() => undefined);
+      return result;
+    },
+    release: (sequence) => current.store.delete(sequence),
+    update(policy) {
+      if (policy.config !== config && JSON.stringify(policy.config) !== JSON.stringify(config))
+        throw new InvariantError({ what: "a sampler was updated with a policy of another shape" });
+      current = stateOf(policy, keepBytes);
+    },
+    dispose() {
+      current.store = new KvStore(0);
+      arena.clear();
+    },
+  };
+}
+
+interface State {
+  readonly weights: Params;
+  readonly version: number;
+  store: KvStore;
+}
+
+function stateOf(policy: Policy, keepBytes: number): State {
+  const weights = { ...policy.frozen, ...policy.trainable };
+  return { weights, version: policy.version, store: new KvStore(keepBytes) };
+}
+
+/** Indices of at most `size` requests each, the longest prompts first, so that rows of a part are of like length. */
+function* parts(requests: readonly SampleRequest[], size: number): Generator<number[]> {
+  const length = (index: number) => (requests[index] as SampleRequest).prompt.length;
+  const order = requests.map((_, index) => index).sort((a, b) => length(b) - length(a) || a - b);
+  for (let from = 0; from < order.length; from += size) yield order.slice(from, from + size);
+}
+
+function checkPrompt({ sequence, prompt }: SampleRequest, contextTokens: number): void {
+  if (prompt.length === 0)
+    throw new InvariantError({ where: sequence, what: "a sequence needs at least one prompt token" });
+  if (prompt.length > contextTokens)
+    throw new DataError({
+      where: sequence,
+      what: "the prompt is longer than the model's context",
+      got: `${prompt.length} tokens`,
+      expected: `at most ${contextTokens}`,
+      next: "Raise `model.contextTokens` where the model allows it, or cut observations, turns or the question.",
+    });
+}

@@ -1,0 +1,11 @@
+/** One sequence ready for the loss. All arrays are [T]; index t describes token t itself (not the next). */
+export interface Row {
+  readonly tokens: readonly number[];
+  /** 1 on sampled tokens that count in the loss, else 0. tokens[0] is never trained on. */
+  readonly mask: readonly number[];
+  /** log π_old of each token at the sampling temperature; 0 where mask is 0. */
+  readonly logprobs: readonly number[];
+  /** Advantage of each token; 0 where mask is 0. */
+  readonly advantages: readonly number[];
+  readonly temperature: number;
+}

@@ -1,0 +1,171 @@
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { z } from "zod";
+import { CheckpointError } from "../core/errors.ts";
+import { writeFolderAtomic } from "../core/files.ts";
+import type { Params } from "../engine/array.ts";
+import { openSafetensors, writeSafetensors } from "../engine/safetensors.ts";
+import type { AdamState } from "./adam.ts";
+import { savePolicy } from "./policy/checkpoint.ts";
+import { readAdapter, writeAdapter } from "./policy/peft.ts";
+import type { Policy } from "./policy/policy.ts";
+import { weightsSha256 } from "./policy/weights-hash.ts";
+
+const stateSchema = z.object({
+  format: z.literal(1),
+  phase: z.enum(["sft", "rl"]),
+  step: z.int().min(0),
+  version: z.int().min(0),
+  adamStep: z.int().min(0),
+  training: z.enum(["full", "lora"]),
+  /** The model that a LoRA checkpoint's adapter belongs to. */
+  base: z.string().optional(),
+  weightsSha256: z.string(),
+});
+export type CheckpointState = z.infer<typeof stateSchema>;
+
+/** What a run needs to go on exactly where it stood. */
+export interface RunState {
+  readonly phase: "sft" | "rl";
+  readonly step: number;
+  readonly policy: Policy;
+  readonly adam: AdamState;
+}
+
+/**
+ * Writes one checkpoint folder, whole or not at all: a plain Hugging Face folder (full fine-tuning) or
+ * `adapter/` in PEFT's format (LoRA), `optimizer.safetensors`, `state.json`. All float32, so a resume is exact.
+ */
+export async function saveCheckpoint(
+  path: string,
+  state: RunState,
+  o: { base?: string; tokenizerFiles: readonly string[] },
+): Promise<CheckpointState> {
+  const { policy, adam } = state;
+  const record: CheckpointState = {
+    format: 1,
+    phase: state.phase,
+    step: state.step,
+    version: policy.version,
+    adamStep: adam.step,
+    training: policy.lora ? "lora" : "full",
+    ...(o.base ? { base: o.base } : {}),
+    weightsSha256: weightsSha256(policy),
+  };
+  await writeFolderAtomic(path, async (folder) => {
+    if (policy.lora)
+      writeAdapter(join(folder, "adapter"), {
+        lora: policy.lora,
+        params: policy.trainable,
+        base: o.base ?? "",
+      });
+    else savePolicy(policy, folder);
+    for (const file of o.tokenizerFiles) copyFileSync(file, join(folder, basename(file)));
+    writeSafetensors(join(folder, "optimizer.safetensors"), {
+      ...named("mu.", adam.mu),
+      ...named("nu.", adam.nu),
+    });
+    writeFileSync(join(folder, "state.json"), `${JSON.stringify(record, null, 2)}\n`);
+  });
+  return record;
+}
+
+const named = (prefix: string, params: Params): Params =>
+  Object.fromEntries(Object.entries(params).map(([n, p]) => [prefix + n, p]));
+
+/** Reads `state.json` of a checkpoint folder. */
+export function readCheckpointState(path: string): CheckpointState {
+  const file = join(path, "state.json");
+  if (!existsSync(file))
+    throw new CheckpointError({
+      what: "not a checkpoint",
+      where: path,
+      expected: "a folder with state.json",
+      next: "Give a run folder or one of its checkpoints/.",
+    });
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new CheckpointError({
+      what: "malformed state.json",
+      where: file,
+      next: "Delete this checkpoint; the run continues from the one before.",
+      cause,
+    });
+  }
+  const parsed = stateSchema.safeParse(json);
+  if (!parsed.success)
+    throw new CheckpointError({
+      what: "state.json is not ours",
+      where: file,
+      got: parsed.error.issues[0]?.message ?? "",
+      expected: "format 1",
+    });
+  return parsed.data;
+}
+
+/** Puts a checkpoint's weights into `start` (the policy the config makes) and reads the optimiser's moments. */
+export function loadCheckpoint(path: string, start: Policy): RunState {
+  const state = readCheckpointState(path);
+  const training = start.lora ? "lora" : "full";
+  if (state.training !== training)
+    throw new CheckpointError({
+      what: "the checkpoint trains other weights",
+      where: path,
+      got: state.training,
+      expected: `${training}, as the config says`,
+    });
+  const trainable = start.lora
+    ? readAdapter(join(path, "adapter"), start.config).params
+    : readAll(join(path, "model.safetensors"), start.trainable);
+  const policy: Policy = {
+    ...start,
+    trainable: inOrderOf(start.trainable, trainable, path),
+    version: state.version,
+  };
+  const sha = weightsSha256(policy);
+  if (sha !== state.weightsSha256)
+    throw new CheckpointError({
+      what: "the weights are not those that were saved",
+      where: path,
+      got: sha.slice(0, 12),
+      expected: state.weightsSha256.slice(0, 12),
+      next: "The folder was changed or belongs to another model; use another checkpoint.",
+    });
+  const moments = openSafetensors(join(path, "optimizer.safetensors"));
+  const read = (prefix: string) => {
+    const out: Record<string, Params[string]> = {};
+    for (const name of Object.keys(start.trainable)) out[name] = moments.read(prefix + name);
+    return out;
+  };
+  const adam: AdamState = { step: state.adamStep, mu: read("mu."), nu: read("nu.") };
+  moments.close();
+  return { phase: state.phase, step: state.step, policy, adam };
+}
+
+function readAll(file: string, like: Params): Params {
+  const source = openSafetensors(file);
+  const out: Record<string, Params[string]> = {};
+  for (const name of Object.keys(like)) out[name] = source.read(name);
+  source.close();
+  return out;
+}
+
+/** Same names in the same order as the policy that the config makes: order is part of the compiled graph. */
+function inOrderOf(like: Params, params: Params, where: string): Params {
+  return Object.fromEntries(
+    Object.entries(like).map(([name, p]) => {
+      const found = params[name];
+      if (!found || found.shape.join() !== p.shape.join())
+        throw new CheckpointError({
+          what: `weight \`${name}\` does not fit`,
+          where,
+          got: found ? `[${found.shape}]` : "nothing",
+          expected: `[${p.shape}]`,
+          next: "This checkpoint belongs to another model.",
+        });
+      return [name, found];
+    }),
+  );
+}

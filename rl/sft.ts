@@ -1,0 +1,89 @@
+import { DataError } from "../core/errors.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import type { Learner, UpdateReport } from "./learner.ts";
+import { ladder, rowsOf, type WeightedRow } from "./micro-batch.ts";
+
+/** A trajectory's sequences as supervised rows: weight 1 on what the policy wrote, `observationWeight` on the rest. */
+export function sftRows(trajectory: Trajectory, observationWeight: number): WeightedRow[] {
+  return trajectory.sequences.map((sequence) => {
+    const tokens = sequence.segments.flatMap((segment) => segment.tokens);
+    const own = sequence.segments.flatMap((segment) => segment.tokens.map(() => segment.source === "policy"));
+    const mask = own.map((policy, t) => (t > 0 && policy ? 1 : 0));
+    const weights = own.map((policy, t) => (t === 0 ? 0 : policy ? 1 : observationWeight));
+    return {
+      tokens,
+      mask,
+      weights,
+      logprobs: mask.map(() => 0),
+      advantages: mask.map(() => 1),
+      temperature: 1,
+    };
+  });
+}
+
+/** Blocks drawn together: enough that the rows left over when the last one fills are few. */
+const blocksPerDraw = 16;
+
+/**
+ * Batches of demonstrations. Rows are pooled by length and a pool that is full becomes a step's batch, so
+ * each step computes one block with little padding. A pure function of (seed, step) as long as `demonstrate`
+ * is one of its index: blocks are drawn sixteen at a time from a keyed range of indices, and what is left over is dropped.
+ */
+export function sftBatches(
+  demonstrate: (index: number) => Promise<Trajectory>,
+  o: { slots: number; observationWeight: number; contextTokens: number },
+): (step: number) => Promise<WeightedRow[]> {
+  let held: { draw: number; blocks: Promise<WeightedRow[][]> } | undefined;
+  return async (step) => {
+    const draw = Math.floor(step / blocksPerDraw);
+    if (held?.draw !== draw) held = { draw, blocks: drawBlocks(demonstrate, draw, o) };
+    return (await held.blocks)[step % blocksPerDraw]!;
+  };
+}
+
+async function drawBlocks(
+  demonstrate: (index: number) => Promise<Trajectory>,
+  draw: number,
+  o: { slots: number; observationWeight: number; contextTokens: number },
+): Promise<WeightedRow[][]> {
+  const pools = new Map<number, WeightedRow[]>();
+  const blocks: WeightedRow[][] = [];
+  const atOnce = 32;
+  for (let index = 0; index < indicesPerDraw; index += atOnce) {
+    const drawn = await Promise.all(
+      Array.from({ length: atOnce }, (_, i) => demonstrate(draw * indicesPerDraw + index + i)),
+    );
+    for (const row of drawn.flatMap((t) => sftRows(t, o.observationWeight))) {
+      if (row.tokens.length > o.contextTokens || row.mask.every((m) => m === 0)) continue;
+      const T = ladder(row.tokens.length - 1);
+      const pool = pools.get(T) ?? [];
+      pools.set(T, pool);
+      pool.push(row);
+      if (pool.length < rowsOf(T, o.slots)) continue;
+      blocks.push(pool);
+      pools.delete(T);
+      if (blocks.length === blocksPerDraw) return blocks;
+    }
+  }
+  throw new DataError({
+    what: "the demonstrations do not fill a batch",
+    got: `${blocks.length} of ${blocksPerDraw} blocks after ${indicesPerDraw} demonstrations`,
+    expected: `trajectories of at most ${o.contextTokens} tokens with something the policy wrote`,
+    next: "Check sft.source, lower sft.slots, or raise model.contextTokens.",
+  });
+}
+
+/** Indices a draw may use; the next draw begins after them. */
+const indicesPerDraw = 65_536;
+
+/** One supervised update: minimises −Σ w·log π / Σ w over the batch. Resolves with the loss in nats a token. */
+export async function sftStep(
+  learner: Learner,
+  rows: readonly WeightedRow[],
+  learningRate: number,
+): Promise<UpdateReport & { loss: number; tokens: number }> {
+  const total = rows.reduce((sum, row) => sum + row.weights.reduce((a, b) => a + b, 0), 0);
+  const scaled = rows.map((row) => ({ ...row, weights: row.weights.map((w) => w / total) }));
+  const report = await learner.update(scaled, { temperature: 1, learningRate });
+  return { ...report, loss: report.policyLoss, tokens: rows.reduce((n, row) => n + row.tokens.length, 0) };
+}

@@ -1,0 +1,55 @@
+import type { TaskSource } from "../datasets/batch.ts";
+import type { Task } from "../datasets/task.ts";
+import type { Params } from "../engine/array.ts";
+import type { Scored, Scorer } from "../reward/scored.ts";
+import type { Rolled } from "../rollout/groups.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import type { RlConfig } from "./config.ts";
+import type { Verdict } from "./filter.ts";
+import type { Learner, UpdateReport } from "./learner.ts";
+import type { WeightedRow } from "./micro-batch.ts";
+import type { Policy } from "./policy/policy.ts";
+import type { Algorithm } from "./presets.ts";
+
+/** Everything one training step needs; the caller owns the world around it. */
+export interface Trainer {
+  readonly config: RlConfig;
+  readonly algorithm: Algorithm;
+  readonly seed: number;
+  /** Groups with signal that a step wants, and how many further batches it may sample for them. */
+  readonly tasksPerStep: number;
+  readonly refillBatches: number;
+  readonly source: TaskSource;
+  /** Plays G episodes of each task by the policy as last published. */
+  readonly roll: (tasks: readonly Task[], step: number, attempt: number) => Promise<Rolled>;
+  readonly score: Scorer;
+  readonly learner: Learner;
+  /** Weights of the policy as RL began, for the KL term. */
+  readonly reference: Params;
+  /** Gives the sampler the new version. */
+  readonly publish: (policy: Policy) => void;
+  readonly entropyByKind: (
+    trajectories: readonly Trajectory[],
+    learnt: readonly Learnt[],
+  ) => Record<string, number>;
+  /** Seconds since some moment. */
+  readonly clock: () => number;
+}
+
+/** One optimiser step: what went in and what came out. */
+export interface Learnt {
+  readonly rows: readonly WeightedRow[];
+  readonly report: UpdateReport;
+}
+
+export interface StepReport {
+  /** Steps done, from 1. */
+  readonly step: number;
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly trajectories: readonly {
+    trajectory: Trajectory | Scored;
+    group: number;
+    verdict: Verdict | "failed";
+    advantage?: number;
+  }[];
+}

@@ -1,0 +1,22 @@
+/** Text ↔ token ids. `decode(encode(text))` gives `text` back, up to white space in the tiny vocabulary. */
+export interface Tokenizer {
+  /** Changes whenever ids would. */
+  readonly fingerprint: string;
+  readonly vocabSize: number;
+  /** Ids that end the text when sampled (never part of the turn's text). */
+  readonly eosIds: readonly number[];
+  /** Padding id for batches; its value never reaches the loss. */
+  readonly padId: number;
+  /** Plain encoding, without a beginning-of-text token; special tokens written out in the text are recognised. */
+  encode(text: string): number[];
+  /** Special tokens are kept in the text (the tags of the tiny vocabulary are such). */
+  decode(ids: readonly number[]): string;
+}
+
+/** Turns a question into the prompt that opens a sequence. */
+export interface Renderer {
+  /** Prompt ids for one question. */
+  prompt(question: string): number[];
+  /** Wraps an observation as the model's chat format wants it, as text (identity for base models). */
+  observation(text: string): string;
+}

@@ -1,0 +1,56 @@
+import type { Task } from "../datasets/task.ts";
+import type { Ending, Finish, PolicyOutcome } from "../env/environment.ts";
+
+/**
+ * Where tokens come from. Only `policy` tokens carry a loss.
+ * `prompt` opens the sequence; `observation` comes from tools; `injected` is text the harness wrote (corrections).
+ */
+export type Source = "prompt" | "policy" | "observation" | "injected";
+
+export interface Segment {
+  readonly source: Source;
+  readonly tokens: readonly number[]; // [N]
+  readonly text: string;
+  /** Policy segments only, [N]: log-probability of each token when it was sampled. */
+  readonly logprobs?: readonly number[];
+  /** Policy segments only: the version that sampled it. */
+  readonly version?: number;
+  /** Policy segments only. */
+  readonly finish?: Finish;
+}
+
+/** One seat's tokens; concatenated segments are exactly what the model saw. */
+export interface Sequence {
+  readonly seat: string;
+  readonly segments: readonly Segment[];
+}
+
+export type InfraKind = "model" | "retriever" | "scorer" | "timeout";
+export type Outcome = PolicyOutcome | `infra(${InfraKind})` | "cancelled";
+
+/** The record of one episode. Immutable. */
+export interface Trajectory {
+  readonly task: Task;
+  /** Place in its group, 0 … G−1. */
+  readonly member: number;
+  readonly sequences: readonly Sequence[];
+  readonly outcome: Outcome;
+  /** The environment's own account; absent when infrastructure failed first. */
+  readonly ending?: Ending;
+  /** Message of the failure, for infra outcomes. */
+  readonly failure?: string;
+  /** Seeds and decoding this episode ran under. */
+  readonly temperature: number;
+  readonly seconds: number;
+}
+
+/** G trajectories of one task: identity is declared here, never derived from text. */
+export interface Group<T extends Trajectory = Trajectory> {
+  readonly task: Task;
+  readonly members: readonly T[]; // [G]
+}
+
+/** Was the end the policy's own doing? Only such episodes get a reward. */
+export function isPolicyOutcome(outcome: Outcome): outcome is PolicyOutcome {
+  return !outcome.startsWith("infra(") && outcome !== "cancelled";
+}

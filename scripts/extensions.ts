@@ -1,0 +1,26 @@
+import type { Task } from "../datasets/task.ts";
+import type { Environment } from "../env/environment.ts";
+import type { ResearcherOptions } from "../env/researcher.ts";
+import type { OwnPart } from "../reward/scorer.ts";
+import type { BatchSampler, Sampler } from "../rollout/sampler.ts";
+import type { Tokenizer } from "../rollout/tokenizer.ts";
+
+/** What an environment is built from: the retriever of `search`, the section `env`, the run's seed. */
+export type EnvironmentParts = ResearcherOptions;
+
+/** One named part of a reward: a pure number from a trajectory, whose task carries the gold answers. */
+export type RewardPart = OwnPart;
+
+/** Names a user adds to Forager's own, usable from YAML. A name of ours cannot be taken. */
+export interface Extensions {
+  /** `env.name: NAME`. */
+  readonly environments?: Readonly<Record<string, (parts: EnvironmentParts) => Environment>>;
+  /** `reward.weights: { NAME: 0.5 }`. */
+  readonly rewards?: Readonly<Record<string, RewardPart>>;
+  /** `data.train: { kind: own, name: NAME }`. */
+  readonly datasets?: Readonly<Record<string, () => Promise<readonly Task[]>>>;
+  /** `--policy NAME` of eval, rollout: a policy of another make in place of ours. */
+  readonly samplers?: Readonly<
+    Record<string, (parts: { tokenizer: Tokenizer }) => Promise<Sampler | BatchSampler>>
+  >;
+}

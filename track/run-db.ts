@@ -1,0 +1,237 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { CheckpointError } from "../core/errors.ts";
+import type { Scored } from "../reward/scored.ts";
+import type { Segment, Sequence, Trajectory } from "../rollout/trajectory.ts";
+
+export type Phase = "sft" | "rl";
+/** Metric name → value; NaN and infinities are never stored. */
+export type Metrics = Readonly<Record<string, number>>;
+
+/** One trajectory as a step leaves it. */
+export interface TrajectoryRecord {
+  readonly trajectory: Trajectory | Scored;
+  /** Place of its group in the step. */
+  readonly group: number;
+  /** What the filter said of its group: kept, or why not. */
+  readonly verdict: string;
+  readonly advantage?: number;
+}
+
+/** All that one step leaves: written in one transaction, which is the commit point of the step. */
+export interface StepRecord {
+  readonly phase: Phase;
+  /** Updates made so far, from 1. */
+  readonly step: number;
+  readonly metrics: Metrics;
+  readonly trajectories: readonly TrajectoryRecord[];
+}
+
+export interface RunDb {
+  commit(record: StepRecord): void;
+  event(phase: Phase, step: number, name: string, data: unknown): void;
+  /** Forgets everything after `step` of `phase` (what a killed run did past its last checkpoint). */
+  rollBack(phase: Phase, step: number): void;
+  /** Metrics of every committed step, warm-up first. */
+  metrics(): { phase: Phase; step: number; metrics: Metrics }[];
+  events(name?: string): { phase: Phase; step: number; name: string; data: unknown }[];
+  trajectories(step: number): StoredTrajectory[];
+  close(): void;
+}
+
+/** A stored trajectory, read back. */
+export interface StoredTrajectory {
+  readonly step: number;
+  readonly group: number;
+  readonly member: number;
+  readonly taskId: string;
+  readonly question: string;
+  readonly goldenAnswers: readonly string[];
+  readonly outcome: string;
+  readonly verdict: string;
+  readonly reward: number | null;
+  readonly advantage: number | null;
+  readonly parts: Readonly<Record<string, number>>;
+  readonly prediction: string | null;
+  readonly sequences: readonly Sequence[];
+}
+
+const schema = `
+CREATE TABLE IF NOT EXISTS steps (phase TEXT, step INTEGER, metrics TEXT NOT NULL, PRIMARY KEY (phase, step));
+CREATE TABLE IF NOT EXISTS trajectories (
+  phase TEXT, step INTEGER, grp INTEGER, member INTEGER, task_id TEXT, question TEXT, golden TEXT, outcome TEXT, verdict TEXT,
+  reward REAL, advantage REAL, parts TEXT, prediction TEXT, ending TEXT, failure TEXT, seconds REAL,
+  segments TEXT, tokens BLOB, logprobs BLOB);
+CREATE INDEX IF NOT EXISTS by_step ON trajectories (phase, step);
+CREATE TABLE IF NOT EXISTS events (phase TEXT, step INTEGER, name TEXT, data TEXT);
+`;
+
+/** Opens (or makes) the run's SQLite store. @throws CheckpointError when the file is not a database. */
+export function openRunDb(folder: string, o: { keepTokens: boolean } = { keepTokens: true }): RunDb {
+  const path = join(folder, "run.db");
+  const db = open(path);
+  const putStep = db.prepare("INSERT OR REPLACE INTO steps VALUES (?, ?, ?)");
+  const putTrajectory = db.prepare(`INSERT INTO trajectories VALUES (${Array(19).fill("?").join(",")})`);
+  const putEvent = db.prepare("INSERT INTO events VALUES (?, ?, ?, ?)");
+
+  const commit = db.transaction((r: StepRecord) => {
+    putStep.run(r.phase, r.step, JSON.stringify(r.metrics));
+    for (const { trajectory: t, group, verdict, advantage } of r.trajectories) {
+      const scored = "reward" in t ? t : undefined;
+      const { segments, tokens, logprobs } = pack(t.sequences, o.keepTokens);
+      putTrajectory.run(
+        r.phase,
+        r.step,
+        group,
+        t.member,
+        t.task.id,
+        t.task.question,
+        JSON.stringify(t.task.goldenAnswers),
+        t.outcome,
+        verdict,
+        scored?.reward ?? null,
+        advantage ?? null,
+        JSON.stringify(scored?.parts ?? {}),
+        scored?.prediction ?? null,
+        JSON.stringify(t.ending ?? null),
+        t.failure ?? null,
+        t.seconds,
+        segments,
+        tokens,
+        logprobs,
+      );
+    }
+  });
+  const rollBack = db.transaction((phase: Phase, step: number) => {
+    // The warm-up comes before RL, so going back into it forgets all of RL.
+    for (const table of ["steps", "trajectories", "events"]) {
+      db.prepare(`DELETE FROM ${table} WHERE phase = ? AND step > ?`).run(phase, step);
+      if (phase === "sft") db.prepare(`DELETE FROM ${table} WHERE phase = 'rl'`).run();
+    }
+  });
+
+  return {
+    commit,
+    rollBack,
+    event: (phase, step, name, data) => void putEvent.run(phase, step, name, JSON.stringify(data)),
+    metrics: () =>
+      (
+        db.prepare("SELECT * FROM steps ORDER BY phase DESC, step").all() as {
+          phase: Phase;
+          step: number;
+          metrics: string;
+        }[]
+      ).map((row) => ({ ...row, metrics: JSON.parse(row.metrics) as Metrics })),
+    events: (name) =>
+      (
+        db
+          .prepare(`SELECT * FROM events ${name ? "WHERE name = ?" : ""} ORDER BY rowid`)
+          .all(...(name ? [name] : [])) as { phase: Phase; step: number; name: string; data: string }[]
+      ).map((row) => ({ ...row, data: JSON.parse(row.data) as unknown })),
+    trajectories: (step) =>
+      (
+        db
+          .prepare("SELECT * FROM trajectories WHERE phase = 'rl' AND step = ? ORDER BY grp, member")
+          .all(step) as TrajectoryRow[]
+      ).map(unpack),
+    close: () => db.close(),
+  };
+}
+
+function open(path: string): Database.Database {
+  try {
+    const db = new Database(path);
+    db.pragma("journal_mode = WAL");
+    db.pragma("synchronous = NORMAL");
+    db.exec(schema);
+    return db;
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new CheckpointError({
+      what: "cannot open the run's store",
+      where: path,
+      got: message,
+      next: "Check that the folder is writable and that the file is a Forager run.db.",
+      cause,
+    });
+  }
+}
+
+interface TrajectoryRow {
+  step: number;
+  grp: number;
+  member: number;
+  task_id: string;
+  question: string;
+  golden: string;
+  outcome: string;
+  verdict: string;
+  reward: number | null;
+  advantage: number | null;
+  parts: string;
+  prediction: string | null;
+  segments: string;
+  tokens: Buffer | null;
+  logprobs: Buffer | null;
+}
+
+type PackedSegment = {
+  seat: string;
+  source: Segment["source"];
+  text: string;
+  n: number;
+  version?: number;
+  finish?: NonNullable<Segment["finish"]>;
+};
+
+/** Texts as JSON; ids and log-probabilities as little-endian BLOBs over all segments in order. */
+function pack(sequences: readonly Sequence[], keepTokens: boolean) {
+  const all = sequences.flatMap((s) => s.segments.map((segment) => ({ seat: s.seat, segment })));
+  const segments: PackedSegment[] = all.map(({ seat, segment: g }) => ({
+    seat,
+    source: g.source,
+    text: g.text,
+    n: g.tokens.length,
+    ...(g.version === undefined ? {} : { version: g.version }),
+    ...(g.finish === undefined ? {} : { finish: g.finish }),
+  }));
+  if (!keepTokens) return { segments: JSON.stringify(segments), tokens: null, logprobs: null };
+  const tokens = Int32Array.from(all.flatMap(({ segment }) => [...segment.tokens]));
+  const logprobs = Float32Array.from(all.flatMap(({ segment }) => [...(segment.logprobs ?? [])]));
+  const bytes = (a: Int32Array | Float32Array) => Buffer.from(a.buffer, a.byteOffset, a.byteLength);
+  return { segments: JSON.stringify(segments), tokens: bytes(tokens), logprobs: bytes(logprobs) };
+}
+
+function unpack(row: TrajectoryRow): StoredTrajectory {
+  const packed = JSON.parse(row.segments) as PackedSegment[];
+  const tokens = row.tokens && new Int32Array(new Uint8Array(row.tokens).buffer);
+  const logprobs = row.logprobs && new Float32Array(new Uint8Array(row.logprobs).buffer);
+  let [atToken, atLogprob] = [0, 0];
+  const sequences: { seat: string; segments: Segment[] }[] = [];
+  for (const { seat, n, ...rest } of packed) {
+    if (sequences.at(-1)?.seat !== seat) sequences.push({ seat, segments: [] });
+    const own = rest.source === "policy";
+    sequences.at(-1)!.segments.push({
+      ...rest,
+      tokens: tokens ? Array.from(tokens.subarray(atToken, atToken + n)) : [],
+      ...(own && logprobs ? { logprobs: Array.from(logprobs.subarray(atLogprob, atLogprob + n)) } : {}),
+    });
+    atToken += n;
+    if (own) atLogprob += n;
+  }
+  return {
+    step: row.step,
+    group: row.grp,
+    member: row.member,
+    taskId: row.task_id,
+    question: row.question,
+    goldenAnswers: JSON.parse(row.golden) as string[],
+    outcome: row.outcome,
+    verdict: row.verdict,
+    reward: row.reward,
+    advantage: row.advantage,
+    parts: JSON.parse(row.parts) as Record<string, number>,
+    prediction: row.prediction,
+    sequences,
+  };
+}

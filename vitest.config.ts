@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["**/*.test.ts"],
+    exclude: ["node_modules", "dist", "runs"],
+    testTimeout: 60_000,
+    pool: "forks",
+    maxWorkers: 2,
+  },
+});
