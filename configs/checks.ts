@@ -1,6 +1,6 @@
 import type { Config } from "./schema.ts";
 
-/** What must hold between sections, or between keys of different owners. */
+/** What must hold between sections, each of which is right by itself. */
 export interface CrossCheck {
   /** The key to point at. */
   readonly path: readonly string[];
@@ -13,28 +13,38 @@ export const crossChecks: readonly CrossCheck[] = [
     path: ["search", "corpus"],
     check: ({ search, data }) =>
       search.engine === "memory" && search.corpus === undefined && data.train.kind === "jsonl"
-        ? "questions from a file need a corpus to search: name `search.corpus`, or an index with `engine: lancedb`"
+        ? "questions from a file need something to search: name `search.corpus`, or an index with `engine: lancedb`"
         : undefined,
   },
   {
-    path: ["rollout", "groupSize"],
-    check: ({ rollout }) =>
-      rollout.groupSize * 1 > rollout.maxRows
-        ? `a group of ${rollout.groupSize} does not fit rollout.maxRows (${rollout.maxRows})`
+    path: ["search", "corpus"],
+    check: ({ search, data }) =>
+      search.engine === "memory" && search.corpus !== undefined && data.train.kind === "world"
+        ? "the synthetic world brings its own pages: leave `search.corpus` out, or train on questions from a file"
         : undefined,
   },
   {
     path: ["env", "observationTokens"],
     check: ({ env, model }) => {
-      const context = model.contextTokens ?? model.tiny?.contextTokens;
-      return context !== undefined && env.observationTokens >= context
-        ? `one observation (${env.observationTokens} tokens) fills the whole context (${context} tokens)`
+      const context = Math.min(
+        model.contextTokens ?? Number.POSITIVE_INFINITY,
+        model.tiny?.contextTokens ?? Number.POSITIVE_INFINITY,
+      );
+      return env.observationTokens >= context
+        ? `one observation of ${env.observationTokens} tokens fills the whole context of ${context}`
         : undefined;
     },
   },
   {
-    path: ["sft", "source"],
-    check: ({ rl, sft }) =>
-      rl.steps === 0 && sft.steps === 0 ? "nothing to train: sft.steps and rl.steps are both 0" : undefined,
+    path: ["rollout", "prompt", "system"],
+    check: ({ env, model, rollout: { prompt } }) => {
+      if (model.path === undefined || prompt.format === "plain" || env.name !== "researcher")
+        return undefined;
+      const text = prompt.system + prompt.user;
+      const missing = ["<search>", "<answer>"].filter((tag) => !text.includes(tag));
+      return missing.length > 0
+        ? `the prompt never mentions ${missing.join(" and ")}, without which every episode scores 0`
+        : undefined;
+    },
   },
 ];

@@ -138,6 +138,7 @@ describe("readTasks", () => {
       [{ ...good, hops: 0 }],
       [],
       [{ id: "p1", title: "A page", text: "of a corpus" }],
+      [{ id: "a", question: "Q?", golden_answer: "x" }],
     ];
     const messages = [];
     for (const lines of cases) messages.push(await failure(load(lines)));
@@ -155,6 +156,7 @@ describe("readTasks", () => {
         "DataError: toy.jsonl:1: field \`hops\` is wrong: expected an integer of 1 or more, got 0. Mend this line, or leave it out.",
         "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got no lines. Check that the path names a file of questions, not of passages.",
         "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got 1 left out, the first for: no question. Check that the path names a file of questions, not of passages.",
+        "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got 1 left out, the first for: no gold answer. Give the questions gold answers.",
         "DataError: nowhere.jsonl: file not found. Check the path; it is taken relative to the working directory.",
       ]
     `);

@@ -100,13 +100,16 @@ export function describeDropped({ tasks, dropped, droppedAliases }: LoadedTasks)
 const some = (ids: readonly string[]) => ids.slice(0, 5).join(", ") + (ids.length > 5 ? ", …" : "");
 
 function noTasks(path: string, dropped: readonly Dropped[]): DataError {
+  const first = dropped[0]?.reason;
+  const questions = first !== undefined && first !== "no question";
   return new DataError({
     what: "no question to work with",
     where: path,
-    got:
-      dropped.length === 0 ? "no lines" : `${dropped.length} left out, the first for: ${dropped[0]?.reason}`,
+    got: first === undefined ? "no lines" : `${dropped.length} left out, the first for: ${first}`,
     expected: `one JSON object a line with id, question and ${questionKeys.goldenAnswers.slice(0, 4).join(" | ")}`,
-    next: "Check that the path names a file of questions, not of passages.",
+    next: questions
+      ? "Give the questions gold answers."
+      : "Check that the path names a file of questions, not of passages.",
   });
 }
 

@@ -5,16 +5,16 @@ import type { Engine, Jitted } from "./engine.ts";
 import { registerGradients } from "./gradients/register.ts";
 import { isArr, isTensor, leavesOf, mapTree } from "./tree.ts";
 
-/** An engine that runs each function at once on a backend that tfjs already knows by `tfName`. */
+/** An engine that runs each function at once; `under` puts tfjs' backend in place around a synchronous body. */
 export class EagerEngine implements Engine {
   readonly backend: string;
-  private readonly tfName: string;
+  private readonly under: <T>(body: () => T) => T;
   private runs = 0;
   private closed = false;
 
-  constructor(backend: string, tfName: string) {
+  constructor(backend: string, under: <T>(body: () => T) => T) {
     this.backend = backend;
-    this.tfName = tfName;
+    this.under = under;
     registerGradients();
   }
 
@@ -28,7 +28,7 @@ export class EagerEngine implements Engine {
       if (this.closed) throw new EngineError({ what: `${name} was called after the engine was disposed` });
       this.runs++;
       // Synchronous from here to the last read: no other call can change tfjs' backend in between.
-      return onBackend(this.tfName, () => evaluate(fn, inputs));
+      return this.under(() => evaluate(fn, inputs));
     };
     return run as Jitted<F>;
   }

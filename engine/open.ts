@@ -6,6 +6,7 @@ import { backends, type EngineConfig, engineConfig } from "./config.ts";
 import type { Engine, Jitted } from "./engine.ts";
 import { openSession, ProgramCache } from "./session.ts";
 import { sizeOf } from "./shapes.ts";
+import { openTensorflow } from "./tensorflow.ts";
 import { type Traced, trace } from "./trace.ts";
 import { isArr, leavesOf, mapTree, signatureOf } from "./tree.ts";
 
@@ -22,6 +23,7 @@ const isIndex = (x: unknown): x is number => typeof x === "number";
  */
 export async function openEngine(settings: Partial<EngineConfig> = {}): Promise<Engine> {
   const config = engineConfig.parse(settings);
+  if (config.backend === "tensorflow") return openTensorflow();
   const engine = new GraphEngine(config);
   await engine.probe();
   return engine;
@@ -75,7 +77,7 @@ class GraphEngine implements Engine {
       throw new ConfigError({
         what: `the tensor engine cannot start on ${backend}`,
         where: "engine.backend",
-        got: error instanceof Error ? (error.message.split("\n")[0] as string) : String(error),
+        got: reason(error),
         expected: backends[backend].about,
         next:
           backend === "cpu"
@@ -149,6 +151,12 @@ function checkLeaf(name: string, { shape, dtype, data }: Arr, i: number): void {
     got: `${data.length} numbers in ${data.constructor.name}`,
     expected: `${dtype} [${shape}]`,
   });
+}
+
+/** ONNX Runtime's own sentence, without its source line. */
+function reason(error: unknown): string {
+  const [line = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  return line.replace(/^\/onnxruntime_src\S+ .* was false\. /, "");
 }
 
 function failure(what: string, cause: unknown): EngineError {

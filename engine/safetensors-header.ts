@@ -107,7 +107,7 @@ function tensorOf(name: string, entry: unknown, path: string, start: number): St
       JSON.stringify(entry)?.slice(0, 80) ?? "nothing",
       "dtype, shape, data_offsets",
     );
-  if (!(dtype in storedBytes))
+  if (!Object.hasOwn(storedBytes, dtype))
     throw new CheckpointError({
       what: `${name} has a dtype we do not read`,
       where: path,

@@ -76,9 +76,11 @@ function writeWhole(path: string, pieces: Iterable<Uint8Array>): void {
   const temporary = `${path}.${process.pid}.tmp`;
   const piece = 2 ** 30;
   let file: number | undefined;
+  let made = false;
   try {
     mkdirSync(dirname(path), { recursive: true });
     file = openSync(temporary, "w");
+    made = true;
     for (const bytes of pieces)
       for (let done = 0; done < bytes.length; )
         done += writeSync(file, bytes, done, Math.min(piece, bytes.length - done));
@@ -88,7 +90,7 @@ function writeWhole(path: string, pieces: Iterable<Uint8Array>): void {
     renameSync(temporary, path);
   } catch (error) {
     if (file !== undefined) closeSync(file);
-    rmSync(temporary, { force: true });
+    if (made) rmSync(temporary, { force: true });
     throw new CheckpointError({
       what: "the weights cannot be written",
       where: path,

@@ -1,6 +1,9 @@
 import { availableParallelism } from "node:os";
-import { InferenceSession } from "onnxruntime-node";
+import { env, InferenceSession } from "onnxruntime-node";
 import type { BackendRow } from "./config.ts";
+
+// Failures come back as errors; ONNX Runtime would print them as well.
+env.logLevel = "fatal";
 
 /** Opens an ONNX model from memory. `threads` 0 is every core. */
 export async function openSession(
@@ -13,7 +16,7 @@ export async function openSession(
     interOpNumThreads: 1,
     executionMode: "sequential",
     graphOptimizationLevel: "all",
-    logSeverityLevel: 3,
+    logSeverityLevel: 4,
     extra: { session: { intra_op: { allow_spinning: options.spin ? "1" : "0" } } },
   });
 }

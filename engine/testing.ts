@@ -2,7 +2,7 @@ import { addN, cast, grads, mul, sum, type Tensor, tensor, engine as tfEngine } 
 import { InvariantError } from "../core/errors.ts";
 import type { Arr, Dtype } from "./array.ts";
 import { RECORDER } from "./backend.ts";
-import { EagerEngine } from "./eager.ts";
+import { EagerEngine, onBackend } from "./eager.ts";
 import type { Engine } from "./engine.ts";
 import { sizeOf } from "./shapes.ts";
 
@@ -12,7 +12,7 @@ import { sizeOf } from "./shapes.ts";
  */
 export async function openReferenceEngine(): Promise<Engine> {
   await import("@tensorflow/tfjs-backend-cpu");
-  return new EagerEngine("reference", "cpu");
+  return new EagerEngine("reference", (body) => onBackend("cpu", body));
 }
 
 /** An array whose numbers come from their positions. */
@@ -56,7 +56,7 @@ export async function gradientsOf(
   const free = floatInputs(inputs);
   const backward = (...xs: Tensor[]) => {
     const loss = (...ys: Tensor[]) =>
-      objective(fn(...xs.map((x, i) => (free.includes(i) ? (ys[free.indexOf(i)] as Tensor) : x))));
+      objective(fn(...(xs.map((x, i) => (free.includes(i) ? ys[free.indexOf(i)] : x)) as never[])));
     return grads(loss)(free.map((i) => xs[i] as Tensor));
   };
   const [a, b] = await Promise.all(engines.map((engine) => engine.jit(`${name}'`, backward)(...inputs)));
@@ -77,7 +77,7 @@ export async function slopeError(
   gradients: readonly Arr[],
   h = 1e-2,
 ): Promise<number> {
-  const value = engine.jit("value", (...xs: Tensor[]) => objective(fn(...xs)));
+  const value = engine.jit("value", (...xs: Tensor[]) => objective(fn(...(xs as never[]))));
   let worst = 0;
   for (const [k, i] of floatInputs(inputs).entries()) {
     const x = inputs[i] as Arr;

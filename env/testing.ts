@@ -65,21 +65,36 @@ export function tinyIndex(
   passages: readonly Passage[],
   options: { readonly failing?: Error } = {},
 ): Retriever {
-  const postings = new Map<string, Set<number>>();
+  const postings = new Map<string, number[]>();
   passages.forEach((passage, i) => {
-    for (const word of words(`${passage.title} ${passage.text}`)) {
-      const list = postings.get(word) ?? new Set();
-      postings.set(word, list.add(i));
+    for (const word of new Set(words(`${passage.title} ${passage.text}`))) {
+      const list = postings.get(word);
+      if (list) list.push(i);
+      else postings.set(word, [i]);
     }
+  });
+  // Place of each passage in the order of ids, so that ties are numbers too.
+  const place = new Int32Array(passages.length);
+  const byId = passages
+    .map((_, i) => i)
+    .sort((a, b) => ((passages[a] as Passage).id < (passages[b] as Passage).id ? -1 : 1));
+  byId.forEach((i, rank) => {
+    place[i] = rank;
   });
   const find = (query: string, k: number): Hit[] => {
     const scores = new Map<number, number>();
     for (const word of new Set(words(query)))
       for (const i of postings.get(word) ?? []) scores.set(i, (scores.get(i) ?? 0) + 1);
-    return [...scores]
-      .map(([i, score]): Hit => ({ ...(passages[i] as Passage), score }))
-      .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
-      .slice(0, k);
+    // One number orders by score, then by id.
+    const keys = Float64Array.from(
+      scores,
+      ([i, score]) => (place[i] as number) - score * passages.length,
+    ).sort();
+    return Array.from(keys.subarray(0, k), (key) => {
+      const score = Math.ceil(-key / passages.length);
+      const rank = key + score * passages.length;
+      return { ...(passages[byId[rank] as number] as Passage), score };
+    });
   };
   return {
     version: `tiny-${passages.length}`,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { filePath } from "../core/path-schema.ts";
+import { hopMixConfig } from "../datasets/config.ts";
 import { type Algorithm, type PresetName, presets } from "./presets.ts";
 
 const names = Object.keys(presets) as [PresetName, ...PresetName[]];
@@ -22,9 +23,9 @@ export const scheduleConfig = z.strictObject({
 export type Schedule = z.infer<typeof scheduleConfig>;
 
 export const optimizerConfig = z.strictObject({
-  beta1: z.number().min(0).lt(1).default(0.9),
-  beta2: z.number().min(0).lt(1).default(0.999),
-  epsilon: positive.default(1e-8),
+  beta1: z.number().min(0).lt(1).default(0.9).describe("Decay of the mean of gradients."),
+  beta2: z.number().min(0).lt(1).default(0.999).describe("Decay of the mean of squared gradients."),
+  epsilon: positive.default(1e-8).describe("Added to the root of the second moment, against division by 0."),
   weightDecay: z.number().min(0).default(0).describe("AdamW's decoupled decay, per unit of learning rate."),
   maxGradNorm: positive.default(1).describe("Global L2 norm above which gradients are scaled down."),
 });
@@ -42,32 +43,44 @@ export const rlConfig = z.strictObject({
     .max(16)
     .default(1)
     .describe("Optimiser steps per batch of rollouts. With 1 the ratio is 1 and clipping idle."),
-  advantage: z.enum(["grpo", "drGrpo", "rloo", "correct"]).optional(),
-  filter: z.enum(["spread", "correct", "none"]).optional(),
+  advantage: z
+    .enum(["grpo", "drGrpo", "rloo", "correct"])
+    .optional()
+    .describe(
+      "grpo: centred and divided by the group's std; drGrpo: centred; rloo: against the mean of the others; correct: 1 for a correct episode, else 0.",
+    ),
+  filter: z
+    .enum(["spread", "correct", "none"])
+    .optional()
+    .describe("spread drops groups whose metric does not vary, correct those without a correct member."),
   filterMetric: z.string().optional().describe("`reward`, or the name of a reward part such as exactMatch."),
-  surrogate: z.enum(["ppoClip", "cispo", "gspo", "reinforce"]).optional(),
+  surrogate: z
+    .enum(["ppoClip", "cispo", "gspo", "reinforce"])
+    .optional()
+    .describe("What is maximised for one token, from the ratio of new to old policy and the advantage."),
   aggregation: z
     .enum(["tokenMean", "tokenMeanSampled", "seqMeanTokenMean", "seqMeanTokenSum", "constant"])
-    .optional(),
+    .optional()
+    .describe("What a sum over tokens is divided by."),
   constantTokens: z.int().min(1).default(500).describe("Tokens a row in the denominator of `constant`."),
-  clipLow: z.number().min(0).max(1).optional(),
-  clipHigh: z.number().min(0).optional(),
+  clipLow: z.number().min(0).max(1).optional().describe("The ratio is clipped below at 1 − clipLow."),
+  clipHigh: z.number().min(0).optional().describe("The ratio is clipped above at 1 + clipHigh."),
   kl: z
     .enum(["none", "k2", "k3"])
     .optional()
     .describe(
       "KL to the policy as RL began. k1 is not offered: as a loss its gradient is zero in expectation.",
     ),
-  klCoefficient: z.number().min(0).optional(),
-  entropyCoefficient: z.number().min(0).default(0),
+  klCoefficient: z.number().min(0).optional().describe("Weight of the KL term in the loss."),
+  entropyCoefficient: z.number().min(0).default(0).describe("Weight of the entropy bonus in the loss."),
   overlong: z
     .enum(["score", "mask"])
     .default("score")
     .describe(
       "Episodes cut at a token limit: scored as what they are, or kept in the baseline but masked in the loss.",
     ),
-  schedule: scheduleConfig.prefault({}),
-  optimizer: optimizerConfig.prefault({}),
+  schedule: scheduleConfig.prefault({}).describe("Learning rate over the steps."),
+  optimizer: optimizerConfig.prefault({}).describe("AdamW."),
   slots: z
     .int()
     .min(16)
@@ -91,7 +104,11 @@ export const sftConfig = z.strictObject({
         path: filePath().describe("JSONL of stored trajectories."),
       }),
     ])
-    .prefault({ kind: "experts" }),
+    .prefault({ kind: "experts" })
+    .describe("Where the episodes to imitate come from."),
+  hopMix: hopMixConfig
+    .default({ 1: 5, 2: 3, 3: 2 })
+    .describe("Weights of one-, two- and three-hop demonstrations (synthetic world)."),
   slots: z.int().min(16).default(4096).describe("Token slots of one step, padding included."),
   observationWeight: z
     .number()
@@ -99,14 +116,16 @@ export const sftConfig = z.strictObject({
     .max(1)
     .default(0)
     .describe("Loss weight of tokens the policy did not write (1 = as its own)."),
-  schedule: scheduleConfig.prefault({
-    learningRate: 3e-3,
-    warmupSteps: 40,
-    decay: "linear",
-    decayFrom: 0.6,
-    finalFraction: 0.05,
-  }),
-  optimizer: optimizerConfig.prefault({ beta2: 0.98 }),
+  schedule: scheduleConfig
+    .prefault({
+      learningRate: 3e-3,
+      warmupSteps: 40,
+      decay: "linear",
+      decayFrom: 0.6,
+      finalFraction: 0.05,
+    })
+    .describe("Learning rate over the steps."),
+  optimizer: optimizerConfig.prefault({ beta2: 0.98 }).describe("AdamW."),
 });
 export type SftConfig = z.infer<typeof sftConfig>;
 

@@ -97,3 +97,20 @@ function emByHops(scored: readonly Scored[]): Record<string, number> {
     }),
   );
 }
+
+/** Mean entropy of the policy tokens in `<think>`, in queries and in answers, for the kinds that occur. */
+export function entropyByKind(
+  updates: readonly { rows: readonly Row[]; report: { entropies: readonly (readonly number[])[] } }[],
+): Record<string, number> {
+  const sums = new Map<string, { total: number; n: number }>();
+  for (const { rows, report } of updates)
+    rows.forEach((row, r) => {
+      row.mask.forEach((m, t) => {
+        const kind = row.kinds?.[t];
+        if (m === 0 || kind === undefined || kind === "other") return;
+        const sum = sums.get(kind) ?? { total: 0, n: 0 };
+        sums.set(kind, { total: sum.total + report.entropies[r]![t]!, n: sum.n + 1 });
+      });
+    });
+  return Object.fromEntries([...sums].map(([kind, { total, n }]) => [`entropy_${kind}`, total / n]));
+}

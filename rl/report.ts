@@ -2,7 +2,7 @@ import type { Scored } from "../reward/scored.ts";
 import type { Group } from "../rollout/trajectory.ts";
 import type { Collected } from "./collect.ts";
 import type { Verdict } from "./filter.ts";
-import { episodeMetrics, policyTokens, tokenStats } from "./metrics.ts";
+import { entropyByKind, episodeMetrics, policyTokens, tokenStats } from "./metrics.ts";
 import type { Learnt, StepReport, Trainer } from "./trainer.ts";
 
 /** Names of the causes as metrics; tooFew is counted apart, since it says nothing of the policy. */
@@ -13,7 +13,7 @@ const causes = {
 } as const;
 
 export function reportOf(
-  t: Pick<Trainer, "algorithm" | "entropyByKind">,
+  t: Pick<Trainer, "algorithm">,
   o: {
     step: number;
     collected: Collected;
@@ -42,7 +42,7 @@ export function reportOf(
       ...episodeMetrics(scored, failed),
       pg_loss: mean((u) => u.report.policyLoss),
       entropy: mean((u) => u.stats.entropy),
-      ...t.entropyByKind(scored, o.learnt),
+      ...entropyByKind(o.learnt),
       clip_frac_low: mean((u) => u.stats.clipFracLow),
       clip_frac_high: mean((u) => u.stats.clipFracHigh),
       approx_kl: mean((u) => u.stats.approxKl),

@@ -1,3 +1,5 @@
+import type { TokenKind } from "./token-kinds.ts";
+
 /** One sequence ready for the loss. All arrays are [T]; index t describes token t itself (not the next). */
 export interface Row {
   readonly tokens: readonly number[];
@@ -8,4 +10,6 @@ export interface Row {
   /** Advantage of each token; 0 where mask is 0. */
   readonly advantages: readonly number[];
   readonly temperature: number;
+  /** What each token belongs to, for entropy by kind. */
+  readonly kinds?: readonly TokenKind[];
 }

@@ -30,7 +30,7 @@ const blocksPerDraw = 16;
  * is one of its index: blocks are drawn sixteen at a time from a keyed range of indices, and what is left over is dropped.
  */
 export function sftBatches(
-  demonstrate: (index: number) => Promise<Trajectory>,
+  demonstrate: (index: number) => Promise<Trajectory | undefined>,
   o: { slots: number; observationWeight: number; contextTokens: number },
 ): (step: number) => Promise<WeightedRow[]> {
   let held: { draw: number; blocks: Promise<WeightedRow[][]> } | undefined;
@@ -42,7 +42,7 @@ export function sftBatches(
 }
 
 async function drawBlocks(
-  demonstrate: (index: number) => Promise<Trajectory>,
+  demonstrate: (index: number) => Promise<Trajectory | undefined>,
   draw: number,
   o: { slots: number; observationWeight: number; contextTokens: number },
 ): Promise<WeightedRow[][]> {
@@ -53,7 +53,7 @@ async function drawBlocks(
     const drawn = await Promise.all(
       Array.from({ length: atOnce }, (_, i) => demonstrate(draw * indicesPerDraw + index + i)),
     );
-    for (const row of drawn.flatMap((t) => sftRows(t, o.observationWeight))) {
+    for (const row of drawn.flatMap((t) => (t ? sftRows(t, o.observationWeight) : []))) {
       if (row.tokens.length > o.contextTokens || row.mask.every((m) => m === 0)) continue;
       const T = ladder(row.tokens.length - 1);
       const pool = pools.get(T) ?? [];
@@ -74,7 +74,7 @@ async function drawBlocks(
 }
 
 /** Indices a draw may use; the next draw begins after them. */
-const indicesPerDraw = 65_536;
+export const indicesPerDraw = 65_536;
 
 /** One supervised update: minimises −Σ w·log π / Σ w over the batch. Resolves with the loss in nats a token. */
 export async function sftStep(

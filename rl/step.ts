@@ -35,7 +35,12 @@ export async function trainStep(t: Trainer, step: number): Promise<StepReport> {
     );
     const rows = members.flatMap(({ m, advantage }) =>
       m.sequences.map((s) =>
-        toRow(s, advantage, m.temperature, t.config.overlong === "mask" && m.outcome === "length"),
+        toRow(s, {
+          advantage,
+          temperature: m.temperature,
+          kinds: t.kinds,
+          masked: t.config.overlong === "mask" && m.outcome === "length",
+        }),
       ),
     ); //                                                                                                   [B][T]
     const weighted = weigh(rows, t.algorithm.aggregation, denominators);

@@ -3,13 +3,14 @@ import type { Task } from "../datasets/task.ts";
 import type { Params } from "../engine/array.ts";
 import type { Scored, Scorer } from "../reward/scored.ts";
 import type { Rolled } from "../rollout/groups.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
+import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import type { RlConfig } from "./config.ts";
 import type { Verdict } from "./filter.ts";
 import type { Learner, UpdateReport } from "./learner.ts";
 import type { WeightedRow } from "./micro-batch.ts";
 import type { Policy } from "./policy/policy.ts";
 import type { Algorithm } from "./presets.ts";
+import type { TokenKind } from "./token-kinds.ts";
 
 /** Everything one training step needs; the caller owns the world around it. */
 export interface Trainer {
@@ -28,10 +29,8 @@ export interface Trainer {
   readonly reference: Params;
   /** Gives the sampler the new version. */
   readonly publish: (policy: Policy) => void;
-  readonly entropyByKind: (
-    trajectories: readonly Trajectory[],
-    learnt: readonly Learnt[],
-  ) => Record<string, number>;
+  /** What each token of a policy segment belongs to, [N]. */
+  readonly kinds: (segment: Segment) => readonly TokenKind[];
   /** Seconds since some moment. */
   readonly clock: () => number;
 }

@@ -73,7 +73,10 @@ describe("rollEpisode", () => {
     const seen: unknown[] = [];
     const spy: Environment = {
       ...environment,
-      play: (question, seats, signal) => (seen.push(question), environment.play(question, seats, signal)),
+      play(question, seats, signal) {
+        seen.push(question);
+        return environment.play(question, seats, signal);
+      },
     };
     await roll([answer], { environment: spy }).trajectory;
     expect(seen).toEqual([{ id: "t1", question: "Who?" }]);
@@ -207,7 +210,13 @@ describe("infrastructure", () => {
   it("cancelled: before it starts and in the middle", async () => {
     expect((await roll([answer], { signal: AbortSignal.abort() }).trajectory).outcome).toBe("cancelled");
     const controller = new AbortController();
-    const aborting = { ...index, search: async () => (controller.abort(), new Promise<never>(() => {})) };
+    const aborting = {
+      ...index,
+      search() {
+        controller.abort();
+        return new Promise<never>(() => {});
+      },
+    };
     const environment = researcher({ retriever: aborting, config: envConfig.parse({}), seed: 1 });
     const cancelled = await roll([search], { environment, signal: controller.signal }).trajectory;
     expect(cancelled).toMatchObject({ outcome: "cancelled" });

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Task } from "../datasets/task.ts";
@@ -53,6 +54,7 @@ export interface Rolled {
 export async function rollGroups(tasks: readonly Task[], options: RollOptions): Promise<Rolled> {
   const { policy, groupSize, minMembers = Math.min(2, groupSize), signal } = options;
   const controller = new AbortController();
+  setMaxListeners(0, controller.signal); // Every open episode listens.
   const abort = () => controller.abort();
   if (signal?.aborted) abort();
   signal?.addEventListener("abort", abort, { once: true });

@@ -79,12 +79,14 @@ describe("auditSequence", () => {
   it("finds a prompt that was not the prefix, and requests without turns", () => {
     const sound = sequence(outside("prompt", "q"), said("a"), outside("observation", "o"), said("b"));
     const asked = [tokenizer.encode("q"), tokenizer.encode("qao")];
-    auditSequence(sound, tokenizer, asked);
-    expect(() => auditSequence(sound, tokenizer, [asked[0] ?? [], tokenizer.encode("qxo")])).toThrow(
+    auditSequence(sound, tokenizer, { asked });
+    expect(() =>
+      auditSequence(sound, tokenizer, { asked: [asked[0] ?? [], tokenizer.encode("qxo")] }),
+    ).toThrow(/the prompt that was sent/);
+    expect(() => auditSequence(sound, tokenizer, { asked: asked.slice(0, 1) })).toThrow(
       /the prompt that was sent/,
     );
-    expect(() => auditSequence(sound, tokenizer, asked.slice(0, 1))).toThrow(/the prompt that was sent/);
-    expect(() => auditSequence(sound, tokenizer, [...asked, []])).toThrow(/do not match/);
+    expect(() => auditSequence(sound, tokenizer, { asked: [...asked, []] })).toThrow(/do not match/);
   });
 });
 

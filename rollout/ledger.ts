@@ -1,4 +1,4 @@
-import { InvariantError } from "../core/errors.ts";
+import { type Complaint, InvariantError } from "../core/errors.ts";
 import type { Finish } from "../env/environment.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import type { Segment, Sequence } from "./trajectory.ts";
@@ -10,29 +10,29 @@ import type { Segment, Sequence } from "./trajectory.ts";
 export class Ledger {
   readonly #seat: string;
   readonly #segments: Segment[];
-  readonly #tokens: number[];
   /** Prompts that were handed to the sampler, one for each policy segment, for the audit. */
   readonly #asked: (readonly number[])[] = [];
   #pending: readonly number[] = [];
+  #length: number;
 
   constructor(seat: string, prompt: Pick<Segment, "tokens" | "text">) {
     this.#seat = seat;
     this.#segments = [{ source: "prompt", tokens: prompt.tokens, text: prompt.text }];
-    this.#tokens = [...prompt.tokens];
+    this.#length = prompt.tokens.length;
   }
 
   /** Tokens so far. */
   get length(): number {
-    return this.#tokens.length;
+    return this.#length;
   }
 
   get lastToken(): number | undefined {
-    return this.#tokens.at(-1);
+    return this.#segments.at(-1)?.tokens.at(-1);
   }
 
   /** All tokens so far, [T], as a copy that later turns do not change: the next request's prompt. */
   ask(): readonly number[] {
-    this.#pending = this.#tokens.slice();
+    this.#pending = ([] as number[]).concat(...this.#segments.map(({ tokens }) => tokens));
     return this.#pending;
   }
 
@@ -43,14 +43,14 @@ export class Ledger {
     text: string;
     finish: Finish;
     version: number;
-  }) {
+  }): void {
     const { tokens, logprobs, text, finish, version } = turn;
     if (tokens.length === 0) return;
     this.#asked.push(this.#pending);
     this.#append({ source: "policy", tokens, text, logprobs, version, finish });
   }
 
-  /** Text that is not the policy's. */
+  /** Text that is not the policy's; `text` is what the tokens decode to. */
   shown(source: "observation" | "injected", tokens: readonly number[], text: string): void {
     if (tokens.length > 0) this.#append({ source, tokens, text });
   }
@@ -60,95 +60,126 @@ export class Ledger {
     return { seat: this.#seat, segments: this.#segments.slice() };
   }
 
-  /** The sequence, audited against the prompts that were sent. Throws InvariantError. */
+  /**
+   * The sequence, audited against the prompts that were sent. Texts are not decoded again: the seat has
+   * checked the policy's and made the others by decoding. Throws InvariantError.
+   */
   audited(tokenizer: Tokenizer): Sequence {
     const sequence = this.sequence();
-    auditSequence(sequence, tokenizer, this.#asked);
+    auditSequence(sequence, tokenizer, { asked: this.#asked, texts: false });
     return sequence;
   }
 
   #append(segment: Segment): void {
     this.#segments.push(segment);
-    for (const token of segment.tokens) this.#tokens.push(token);
+    this.#length += segment.tokens.length;
   }
+}
+
+export interface AuditOptions {
+  /** Prompts that were sent: asked[i] before the i-th policy segment. */
+  readonly asked?: readonly (readonly number[])[];
+  /** Also decode every segment and compare; default true. */
+  readonly texts?: boolean;
 }
 
 /**
  * Checks the promises of a sequence: it opens with its only prompt; ids are in the vocabulary; policy segments,
  * and they alone, have a finish, a version and one finite logprob ≤ 0 for each token; every text is what its ids
- * decode to, so no outside text can stand under the mask; and each prompt that was sent (`asked[i]`, before the
- * i-th policy segment) is the concatenation of all before it. Throws InvariantError: a rollout that breaks one
- * must not be trained on.
+ * decode to, so no outside text can stand under the mask; and each prompt that was sent is the concatenation of
+ * all before it. Throws InvariantError: a rollout that breaks one must not be trained on.
  */
 export function auditSequence(
-  sequence: Sequence,
+  { seat, segments }: Sequence,
   tokenizer: Tokenizer,
-  asked?: readonly (readonly number[])[],
+  { asked, texts = true }: AuditOptions = {},
 ): void {
-  const seen: number[] = [];
   let turn = 0;
-  sequence.segments.forEach((segment, i) => {
-    const fail = (what: string, got?: string, expected?: string): never => {
-      throw new InvariantError({
-        what,
-        where: `sequence of ${sequence.seat}, segment ${i} (${segment.source})`,
-        ...(got === undefined ? {} : { got }),
-        ...(expected === undefined ? {} : { expected }),
-        next: "This is a bug in the sampler, the tokenizer or Forager: such tokens cannot be trained on.",
+  for (const [i, segment] of segments.entries()) {
+    const complaint = broken(segment, i, tokenizer, texts);
+    if (complaint) throw violation(seat, i, segment, complaint);
+    if (segment.source !== "policy") continue;
+    if (asked && !isPrefix(asked[turn], segments, i))
+      throw violation(seat, i, segment, {
+        what: "the prompt that was sent is not what stands before this turn",
       });
-    };
-    if ((segment.source === "prompt") !== (i === 0)) fail("a prompt must be first, and only first");
-    if (segment.tokens.length === 0) fail("a segment without tokens");
-    for (const id of segment.tokens)
-      if (!Number.isInteger(id) || id < 0 || id >= tokenizer.vocabSize)
-        fail("a token outside the vocabulary", String(id), `0 to ${tokenizer.vocabSize - 1}`);
-    auditText(segment, tokenizer, fail);
-    if (segment.source === "policy") {
-      auditPolicy(segment, fail);
-      if (asked && !equal(asked[turn], seen))
-        fail("the prompt that was sent is not what stands before this turn");
-      turn++;
-    } else if (segment.logprobs || segment.version !== undefined || segment.finish)
-      fail("only policy segments have logprobs, a version and a finish");
-    for (const id of segment.tokens) seen.push(id);
-  });
-  if (sequence.segments.length === 0 || (asked && asked.length !== turn))
+    turn++;
+  }
+  if (segments.length === 0 || (asked && asked.length !== turn))
     throw new InvariantError({
       what: "requests and turns do not match",
-      where: `sequence of ${sequence.seat}`,
-      got: `${asked?.length ?? 0} requests, ${turn} turns, ${sequence.segments.length} segments`,
+      where: `sequence of ${seat}`,
+      got: `${asked?.length ?? 0} requests, ${turn} turns, ${segments.length} segments`,
     });
+}
+
+type Facts = Pick<Complaint, "what" | "got" | "expected">;
+
+function violation(seat: string, i: number, { source }: Segment, facts: Facts): InvariantError {
+  return new InvariantError({
+    ...facts,
+    where: `sequence of ${seat}, segment ${i} (${source})`,
+    next: "This is a bug in the sampler, the tokenizer or Forager: such tokens cannot be trained on.",
+  });
+}
+
+/** The first promise a segment breaks by itself. */
+function broken(segment: Segment, i: number, tokenizer: Tokenizer, texts: boolean): Facts | undefined {
+  const { source, tokens, text, logprobs, version, finish } = segment;
+  if ((source === "prompt") !== (i === 0)) return { what: "a prompt must be first, and only first" };
+  if (tokens.length === 0) return { what: "a segment without tokens" };
+  for (const id of tokens)
+    if (!Number.isInteger(id) || id < 0 || id >= tokenizer.vocabSize)
+      return {
+        what: "a token outside the vocabulary",
+        got: String(id),
+        expected: `0 to ${tokenizer.vocabSize - 1}`,
+      };
+  if (texts) {
+    const decoded = tokenizer.decode(source === "policy" ? withoutEnd(tokens, tokenizer) : tokens);
+    if (decoded !== text)
+      return {
+        what: "the text is not what the tokens decode to",
+        got: quote(text),
+        expected: quote(decoded),
+      };
+  }
+  if (source === "policy") return brokenPolicy(segment);
+  if (logprobs || version !== undefined || finish)
+    return { what: "only policy segments have logprobs, a version and a finish" };
+  return undefined;
 }
 
 /** A logprob of 0 may come out a rounding error above it. */
 export const logprobRounding = 1e-4;
 
-type Fail = (what: string, got?: string, expected?: string) => never;
-
-function auditText({ source, tokens, text }: Segment, tokenizer: Tokenizer, fail: Fail): void {
-  const decoded = tokenizer.decode(source === "policy" ? withoutEnd(tokens, tokenizer) : tokens);
-  if (decoded !== text) fail("the text is not what the tokens decode to", quote(text), quote(decoded));
+function brokenPolicy({ tokens, logprobs, version, finish }: Segment): Facts | undefined {
+  if (logprobs?.length !== tokens.length)
+    return {
+      what: "tokens and logprobs of unequal length",
+      got: `${tokens.length} and ${logprobs?.length ?? 0}`,
+    };
+  for (const logprob of logprobs)
+    if (!Number.isFinite(logprob) || logprob > logprobRounding)
+      return { what: "a logprob out of range", got: String(logprob), expected: "finite and ≤ 0" };
+  if (version === undefined || !Number.isInteger(version) || version < 0)
+    return { what: "no policy version", got: String(version), expected: "an integer ≥ 0" };
+  return finish === undefined ? { what: "no finish reason" } : undefined;
 }
 
-function auditPolicy({ tokens, logprobs, version, finish }: Segment, fail: Fail): void {
-  if (logprobs?.length !== tokens.length)
-    fail("tokens and logprobs of unequal length", `${tokens.length} and ${logprobs?.length ?? 0}`);
-  for (const logprob of logprobs ?? [])
-    if (!Number.isFinite(logprob) || logprob > logprobRounding)
-      fail("a logprob out of range", String(logprob), "finite and ≤ 0");
-  if (version === undefined || !Number.isInteger(version) || version < 0)
-    fail("no policy version", String(version), "an integer ≥ 0");
-  if (finish === undefined) fail("no finish reason");
+/** Is `prompt` the concatenation of the segments before the i-th? */
+function isPrefix(prompt: readonly number[] | undefined, segments: readonly Segment[], i: number): boolean {
+  if (prompt === undefined) return false;
+  let at = 0;
+  for (const { tokens } of segments.slice(0, i))
+    for (const id of tokens) if (prompt[at++] !== id) return false;
+  return at === prompt.length;
 }
 
 /** The ids without the end-of-text id that was sampled last, if one was. */
 export function withoutEnd(tokens: readonly number[], tokenizer: Tokenizer): readonly number[] {
   const last = tokens.at(-1);
   return last !== undefined && tokenizer.eosIds.includes(last) ? tokens.slice(0, -1) : tokens;
-}
-
-function equal(a: readonly number[] | undefined, b: readonly number[]): boolean {
-  return a !== undefined && a.length === b.length && a.every((id, i) => id === b[i]);
 }
 
 const quote = (text: string) => JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}...` : text);

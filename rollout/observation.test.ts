@@ -53,11 +53,11 @@ describe("fitObservation", () => {
   it("cuts at words and syllables of the tiny vocabulary", () => {
     const tiny = tinyTokenizer(defaultVocabulary(["star", "studio", "."]));
     const { tokens, cut } = fitObservation(
-      { open, body: "zoriba star luri . studio keda .", close, maxTokens: 8 },
+      { open, body: "zoriba star lori . studio keda .", close, maxTokens: 8 },
       tiny,
       { prompt: (q) => tiny.encode(q), observation: (text) => text },
     );
-    expect(tiny.decode(tokens)).toBe("<information> zoriba star luri </information>");
+    expect(tiny.decode(tokens)).toBe("<information> zoriba star lori </information>");
     expect(cut).toBe(5);
   });
 

@@ -9,20 +9,22 @@ const eos = 256;
 /** UTF-8 bytes as tokens: exact for every text, and it can cut a character in half. `<eos>` is one token. */
 export function byteTokenizer(): Tokenizer {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const bytes = (text: string): number[] => Array.from(Buffer.from(text));
+  const decode = (ids: readonly number[]): string => {
+    const at = ids.indexOf(eos);
+    if (at < 0) return decoder.decode(Uint8Array.from(ids));
+    return `${decoder.decode(Uint8Array.from(ids.slice(0, at)))}<eos>${decode(ids.slice(at + 1))}`;
+  };
   return {
     fingerprint: "bytes",
     vocabSize: 258,
     eosIds: [eos],
     padId: 257,
     encode: (text) =>
-      text
-        .split("<eos>")
-        .flatMap((part, i) => (i === 0 ? [...Buffer.from(part)] : [eos, ...Buffer.from(part)])),
-    decode(ids) {
-      if (!ids.includes(eos)) return decoder.decode(Uint8Array.from(ids));
-      const at = ids.indexOf(eos);
-      return `${decoder.decode(Uint8Array.from(ids.slice(0, at)))}<eos>${this.decode(ids.slice(at + 1))}`;
-    },
+      text.includes("<eos>")
+        ? text.split("<eos>").flatMap((part, i) => (i === 0 ? bytes(part) : [eos, ...bytes(part)]))
+        : bytes(text),
+    decode,
   };
 }
 

@@ -39,7 +39,6 @@ export async function parseArguments(
       describe: "JSON Lines on stdout, people's text on stderr",
     })
     .option("quiet", { type: "boolean", default: false, describe: "no text for people, no progress" })
-    .example(command.examples.map(([line, does]) => [line, does]))
     .help()
     .version(false)
     .strict()
@@ -52,9 +51,22 @@ export async function parseArguments(
   const args = await whole.parseAsync([...words], {}, (_error: unknown, _args: unknown, text: string) => {
     help = text;
   });
-  if (help) return { help };
+  if (help) return { help: `${declared.key.reduce(hyphenate, help)}\n\n${examplesOf(command)}` };
   checkValues(args, name, declared);
   return { args };
+}
+
+/** `dryRun` is declared and `--dry-run` typed (yargs takes both): show the one that is typed. */
+const kebab = (option: string) => option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+function hyphenate(help: string, option: string): string {
+  return kebab(option) === option
+    ? help
+    : help.replaceAll(new RegExp(`--${option} ?`, "g"), `--${kebab(option)}`);
+}
+
+/** Written by hand: yargs would break a command line in two. */
+function examplesOf({ examples }: Command): string {
+  return `Examples:\n${examples.map(([line, does]) => `  ${line}\n      ${does}`).join("\n")}`;
 }
 
 function misuse(message: string, name: string, declared: Declared): ConfigError {
@@ -64,7 +76,7 @@ function misuse(message: string, name: string, declared: Declared): ConfigError 
   return new ConfigError({
     what: unknown ? `unknown argument \`${unknown}\`` : message,
     where: name,
-    next: flag ? `Did you mean \`--${flag}\`? ${next}` : next,
+    next: flag ? `Did you mean \`--${kebab(flag)}\`? ${next}` : next,
   });
 }
 

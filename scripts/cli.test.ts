@@ -33,8 +33,10 @@ const greet = defineCommand({
     yargs
       .positional("name", { type: "string", demandOption: true })
       .option("times", { type: "number", default: 1 })
-      .option("style", { type: "string" }),
-  async run({ name, times, style }, output) {
+      .option("style", { type: "string" })
+      .option("dryRun", { type: "boolean", describe: "say nothing" }),
+  async run({ name, times, style, dryRun }, output) {
+    if (dryRun) return;
     if (name === "user")
       throw new ConfigError({ what: "a mistake", where: "x.yaml:3", expected: "a", got: "b", next: "Do c." });
     if (name === "engine") throw new EngineError({ what: "unknown kernel" });
@@ -130,6 +132,7 @@ describe("errors", () => {
     [["greet"], /Not enough non-option arguments/],
     [["greet", "Ada", "--stile", "x"], /unknown argument `stile`[\s\S]*Did you mean `--style`\?/],
     [["greet", "Ada", "--sty", "x"], /unknown argument `sty`/],
+    [["greet", "Ada", "--dryrun"], /Did you mean `--dry-run`\?/],
     [["greet", "Ada", "Bob"], /unknown argument `Bob`/],
     [["greet", "Ada", "--times", "many"], /`times` has no usable value[\s\S]*a number/],
     [["greet", "Ada", "--style"], /`style` has no value/],
@@ -156,6 +159,7 @@ describe("help", () => {
       "forager greet <name>",
       "say hello",
       "--times",
+      "--dry-run  say nothing",
       "--json",
       "forager greet Ada",
       "says hello",
@@ -170,6 +174,10 @@ describe("help", () => {
       for (const [line] of examples) expect(line.startsWith(`forager ${name}`), line).toBe(true);
     }
   });
+});
+
+test("--dry-run is the flag of `dryRun`", async () => {
+  expect(await forager("greet", "Ada", "--dry-run")).toMatchObject({ code: 0, stdout: "", stderr: "" });
 });
 
 test("two-word commands, and overrides that look like numbers stay text", async () => {

@@ -1,11 +1,9 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { ConfigError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
-import { packageRoot } from "../core/package-root.ts";
 import { type CommandRow, commandRows } from "./commands.ts";
 import type { Extensions } from "./extensions.ts";
 import { makeOutput, type Output, type Streams } from "./output.ts";
+import { packageVersion } from "./package-version.ts";
 import { reportOf, showReport } from "./report-error.ts";
 
 /**
@@ -44,8 +42,8 @@ async function dispatch(
   const { row, rest } = find(words, rows);
   if (!row) {
     if (words.includes("--version")) {
-      output.print(version());
-      output.result({ version: version() });
+      output.print(packageVersion());
+      output.result({ version: packageVersion() });
       return 0;
     }
     output.print(overview(rows));
@@ -125,7 +123,7 @@ function listen(streams: Streams) {
 
 function overview(rows: readonly CommandRow[]): string {
   const width = Math.max(...rows.map(({ name }) => name.length)) + 2;
-  return `forager ${version()}: train and evaluate search agents with reinforcement learning
+  return `forager ${packageVersion()}: train and evaluate search agents with reinforcement learning
 
 Usage: forager COMMAND [arguments] [--json] [--quiet]
 
@@ -139,11 +137,4 @@ Exit codes: 0 done, 1 the run failed, 2 a mistake in what was asked, 130 interru
   forager train forager:quickstart.yaml      train a small search agent in five minutes
   forager init my-project                    start from your own documents and questions
 `;
-}
-
-function version(): string {
-  const { version } = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as {
-    version: string;
-  };
-  return version;
 }

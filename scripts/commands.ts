@@ -11,8 +11,53 @@ export interface CommandRow {
 /** Every command, in the order --help lists them. */
 export const commandRows: readonly CommandRow[] = [
   {
+    name: "train",
+    describe: "train a policy: warm-up, reinforcement learning, evaluations",
+    load: async () => (await import("./train.ts")).command,
+  },
+  {
+    name: "sft",
+    describe: "the supervised warm-up alone",
+    load: async () => (await import("./sft.ts")).command,
+  },
+  {
+    name: "train",
+    describe: "the main job: warm-up, reinforcement learning, evaluations; writes a run folder",
+    load: async () => (await import("./train.ts")).command,
+  },
+  {
+    name: "sft",
+    describe: "supervised warm-up alone",
+    load: async () => (await import("./sft.ts")).command,
+  },
+  {
     name: "init",
     describe: "write a commented starter (config, questions, corpus) into a new folder",
     load: async () => (await import("./init.ts")).command,
+  },
+  {
+    name: "score",
+    describe: "exact match, F1 and cover EM of predictions or stored episodes",
+    load: async () => (await import("./score-command.ts")).command,
+  },
+  {
+    name: "merge",
+    describe: "write a run's policy as a plain Hugging Face folder",
+    load: async () => (await import("./merge.ts")).command,
+  },
+  {
+    name: "index build",
+    describe: "build a search index from a corpus",
+    load: async () => (await import("./index-command.ts")).build,
+  },
+  {
+    name: "index search",
+    describe: "ask an index a question",
+    load: async () => (await import("./index-command.ts")).search,
+  },
+  {
+    name: "index stats",
+    describe: "say what is in an index",
+    load: async () => (await import("./index-command.ts")).stats,
   },
 ];

@@ -1,8 +1,10 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointError, ConfigError } from "../core/errors.ts";
 import { writeFileAtomic, writeFolderAtomic } from "../core/files.ts";
 import { loadPolicy, savePolicy } from "../rl/policy/checkpoint.ts";
+import { readJson } from "../rl/policy/hf-config.ts";
+import { mergeLora } from "../rl/policy/merge-lora.ts";
 import type { Policy } from "../rl/policy/policy.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
 import { type CheckpointState, readCheckpointState } from "../rl/run-checkpoint.ts";
@@ -61,14 +63,73 @@ export async function merge(
       ? loadPolicy(base, { training: "lora", adapter: join(checkpoint, "adapter"), seed: 0 })
       : loadPolicy(base, { training: "full", seed: 0 });
   checkSame(policy, state, checkpoint);
-  const merged = loadedAs(policy);
+  const merged = mergeLora(policy);
   await writeFolderAtomic(out, async (folder) => {
     savePolicy(merged, folder);
-    keepConfigs(base, folder);
+    if (state.training === "lora") keepConfigs(base, folder);
     for (const name of tokenizerFiles) {
-      const from = [checkpoint, base].map((each) => join(each, name)).find(existsSync);
+      const from = [checkpoint, base].map((each) => join(each, name)).find((file) => existsSync(file));
       if (from) copyFileSync(from, join(folder, name));
     }
   });
-  return { checkpoint, weightsSha256: weightsSha256(loadPolicy(out, { training: "full", seed: 0 })) };
+  return { checkpoint, weightsSha256: weightsSha256(merged) };
+}
+
+function checkOut(out: string): void {
+  if (!existsSync(out)) return;
+  const there = statSync(out).isDirectory() ? readdirSync(out) : ["a file"];
+  if (there.length > 0)
+    throw new ConfigError({
+      what: "the output folder is not empty",
+      where: out,
+      got: there.slice(0, 3).join(", ") + (there.length > 3 ? ", ..." : ""),
+      next: "Choose a new folder: nothing is ever overwritten.",
+    });
+}
+
+/** The checkpoint itself, or the last one of a run folder. */
+function checkpointOf(run: string): string {
+  if (existsSync(join(run, "state.json"))) return run;
+  const last = listCheckpoints(openRunFolder(run)).at(-1);
+  if (last) return last.path;
+  throw new CheckpointError({
+    what: "the run has no checkpoint yet",
+    where: join(run, "checkpoints"),
+    next: "Continue it with `forager train --resume`.",
+  });
+}
+
+function baseOf(state: CheckpointState, checkpoint: string): string {
+  const { base } = state;
+  if (base !== undefined && existsSync(join(base, "config.json"))) return base;
+  throw new CheckpointError({
+    what: "the base model of this checkpoint is not there",
+    where: join(checkpoint, "state.json"),
+    got: base ?? "no `base`",
+    expected: "the Hugging Face folder it was trained from",
+    next: "Put the model back, or change `base` to where it is now.",
+  });
+}
+
+function checkSame(policy: Policy, state: CheckpointState, checkpoint: string): void {
+  const sha = weightsSha256(policy);
+  if (sha === state.weightsSha256) return;
+  throw new CheckpointError({
+    what: "the weights are not those that were saved",
+    where: checkpoint,
+    got: sha.slice(0, 12),
+    expected: state.weightsSha256.slice(0, 12),
+    next: "The checkpoint or its base model was changed; merge another checkpoint or restore the base model.",
+  });
+}
+
+/** The base's own config files say more than ours do; only the number format is new. */
+function keepConfigs(base: string, folder: string): void {
+  const { torch_dtype: _, ...config } = readJson(join(base, "config.json")) as Record<string, unknown>;
+  writeFileAtomic(
+    join(folder, "config.json"),
+    `${JSON.stringify({ ...config, dtype: "float32", torch_dtype: "float32" }, null, 2)}\n`,
+  );
+  const generation = join(base, "generation_config.json");
+  if (existsSync(generation)) copyFileSync(generation, join(folder, "generation_config.json"));
 }

@@ -15,7 +15,7 @@ import {
   unstack,
 } from "@tensorflow/tfjs-core";
 import { axisOf, sizeOf } from "../shapes.ts";
-import { type GradientTable, gradient, nothing, sumTo } from "./gradient.ts";
+import { type GradientTable, gradient, nothing } from "./gradient.ts";
 
 /** Transpose that brings every axis back. */
 const undo = (perm: readonly number[]): number[] => perm.map((_, i) => perm.indexOf(i));

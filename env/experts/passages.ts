@@ -1,9 +1,9 @@
 import type { Rng } from "../../core/rng.ts";
 import type { Passage } from "../../datasets/task.ts";
-import type { Act, Observation, Seat } from "../environment.ts";
+import type { Observation, Seat } from "../environment.ts";
 import { drawIntent, type Habits, type Intent } from "./habits.ts";
 import { baseTitle, folded, occurs, plain, sentenceWith } from "./quotes.ts";
-import { answerTags, type CountTokens, countWords } from "./turns.ts";
+import { answerTags, type CountTokens, countWords, said } from "./turns.ts";
 
 /** What a demonstrator for real questions knows: the passages that support the answer, and the answer. */
 export interface PassagePlan {
@@ -95,15 +95,14 @@ export function passageExpert(plan: PassagePlan, options: PassageExpertOptions):
     complete: () =>
       unseen.size === 0 && (occurs(answer, shown) || !plan.passages.some(({ text }) => occurs(answer, text))),
     async observe(text) {
-      const said = wholeText(text);
-      shown += `\n${said}`;
-      latest = [...unseen].filter((passage) => isIn(passage, said));
+      const whole = wholeText(text);
+      shown += `\n${whole}`;
+      latest = [...unseen].filter((passage) => isIn(passage, whole));
       for (const passage of latest) unseen.delete(passage);
-      return { tokens: count(said), cut: 0 };
+      return { tokens: count(whole), cut: 0 };
     },
-    async act(): Promise<Act> {
-      const text = over ? "" : turn();
-      return { text, finish: text.endsWith("</search>") ? "stop" : "eos", tokens: count(text) };
+    async act() {
+      return said(over ? "" : turn(), count);
     },
   };
 }

@@ -157,7 +157,7 @@ describe("expertSeat", () => {
       tokens: 4,
       cut: 0,
     });
-    expect(await seat.act(options)).toMatchObject({ finish: "eos", tokens: 7 });
-    expect(await seat.act(options)).toEqual({ text: "", finish: "eos", tokens: 0 });
+    expect(await seat.act(options)).toMatchObject({ finish: "eos", tokens: 8 });
+    expect(await seat.act(options)).toEqual({ text: "", finish: "eos", tokens: 1 });
   });
 });

@@ -1,7 +1,7 @@
 import { InvariantError } from "../../core/errors.ts";
 import type { Rng } from "../../core/rng.ts";
 import type { Hop, Plan } from "../../datasets/world/plan.ts";
-import type { Seat } from "../environment.ts";
+import type { Act, Seat } from "../environment.ts";
 import { drawIntent, type Habits, type Intent } from "./habits.ts";
 
 /**
@@ -56,6 +56,13 @@ export function answerTags(answers: Intent["answers"], found: string, before: st
 export type CountTokens = (text: string) => number;
 export const countWords: CountTokens = (text) => text.split(/\s+/u).filter((word) => word !== "").length;
 
+/** A turn as a sampler would give it back: after a search it stopped, else it sampled the end of text. */
+export function said(text: string, count: CountTokens): Act {
+  return text.endsWith("</search>")
+    ? { text, finish: "stop", tokens: count(text) }
+    : { text, finish: "eos", tokens: count(text) + 1 };
+}
+
 /**
  * A seat that says the turns one after the other, whatever it observes. When they are all said it has nothing
  * more to say: an empty text that ends.
@@ -67,8 +74,7 @@ export function turnsSeat(turns: readonly string[], count: CountTokens = countWo
       return { tokens: count(typeof text === "string" ? text : text.open + text.body + text.close), cut: 0 };
     },
     async act() {
-      const text = turns[next++] ?? "";
-      return { text, finish: text.endsWith("</search>") ? "stop" : "eos", tokens: count(text) };
+      return said(turns[next++] ?? "", count);
     },
   };
 }

@@ -14,7 +14,7 @@ import { maxTermLength, passageTerms, termsVersion } from "./terms.ts";
 
 export interface BuildProgress {
   readonly phase: "reading" | "indexing";
-  /** Passages stored so far. */
+  /** Passages read so far. */
   readonly passages: number;
   /** Lines of the corpus: at least the number of passages there will be. */
   readonly total: number;
@@ -35,6 +35,9 @@ export interface BuildIndex {
 
 /** A batch is also stored when its text is this long, in UTF-16 units: a few very long passages are a batch too. */
 const batchText = 32 * 2 ** 20;
+
+/** Passages from one report of progress to the next. */
+const reportEvery = 1024;
 
 interface Row extends Record<string, unknown> {
   readonly id: string;
@@ -140,7 +143,6 @@ async function fill(
     batches++;
     rows = [];
     held = 0;
-    onProgress?.({ phase: "reading", passages, total });
   };
   try {
     for await (const passage of readPassages(corpus)) {
@@ -150,6 +152,8 @@ async function fill(
       rows.push({ ...passage, terms: found.join(" ") });
       held += passage.text.length;
       if (rows.length >= batch || held >= batchText) await flush();
+      const read = passages + rows.length;
+      if (read % reportEvery === 0) onProgress?.({ phase: "reading", passages: read, total });
     }
     if (rows.length > 0) await flush();
     if (table === undefined) throw new DataError({ what: "the corpus is empty", where: corpus });

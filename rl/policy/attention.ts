@@ -52,14 +52,16 @@ export function attend(config: ModelConfig, { q, k, v }: Heads, mask: Tensor, ca
   const group = h / config.kvHeads;
   const queries = tf.reshape(q, [b, config.kvHeads, group * t, hd]);
   const cached = cache ? (cache.k.shape[2] as number) : 0;
-  const own = tf.matMul(queries, k, false, true);
+  // One token beside its cache: products with a single key are cheaper as plain multiplications.
+  const single = t === 1 && cache !== undefined;
+  const own = single ? tf.sum(tf.mul(queries, k), -1, true) : tf.matMul(queries, k, false, true);
   const scores = cache ? tf.concat([tf.matMul(queries, cache.k, false, true), own], -1) : own;
   const apart = tf.reshape(scores, [b, config.kvHeads, group, t, cached + t]);
   const shares = tf.reshape(tf.softmax(tf.add(apart, mask)), scores.shape);
   let read: Tensor;
   if (cache) {
     const [old, now] = tf.split(shares, [cached, t], -1) as [Tensor, Tensor];
-    read = tf.add(tf.matMul(old, cache.v), tf.matMul(now, v));
+    read = tf.add(tf.matMul(old, cache.v), single ? tf.mul(now, v) : tf.matMul(now, v));
   } else {
     read = tf.matMul(shares, v);
   }

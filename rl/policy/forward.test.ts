@@ -111,7 +111,7 @@ describe("the cached decoder gives the same numbers", () => {
         const { hidden, keys, values } = extend(
           config,
           p,
-          { ids: x["ids"]!, cos: x["cos"]!, sin: x["sin"]!, mask: x["mask"]!, caches },
+          { ids: x.ids!, cos: x.cos!, sin: x.sin!, mask: x.mask!, caches },
           { lora },
         );
         return { logits: logitsOf(config, p, hidden), keys, values };

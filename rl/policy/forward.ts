@@ -112,9 +112,11 @@ function headsOf(
     splitHeads(project(weights, layer, projection, normed, lora), shape, heads, config.headDim);
   const qkNorm = (x: Tensor, name: "q_norm" | "k_norm") =>
     config.qkNorm ? rmsNorm(x, weight(weights, `${at}.self_attn.${name}.weight`), config.rmsNormEps) : x;
-  const q = rotate(qkNorm(part("q_proj", config.heads), "q_norm"), cos, sin);
+  // Attention's scale rides on the rotation: as a factor of q, ONNX Runtime fuses it into the score products
+  // and loses its fast path for one query (3.3 instead of 1.8 ms of a decode step of 128 rows).
+  const scale = 1 / Math.sqrt(config.headDim);
   return {
-    q: tf.mul(q, 1 / Math.sqrt(config.headDim)),
+    q: rotate(qkNorm(part("q_proj", config.heads), "q_norm"), tf.mul(cos, scale), tf.mul(sin, scale)),
     k: rotate(qkNorm(part("k_proj", config.kvHeads), "k_norm"), cos, sin),
     v: part("v_proj", config.kvHeads),
   };

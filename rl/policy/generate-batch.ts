@@ -101,18 +101,19 @@ function drawAll(
   context: BatchContext,
   answers: Answer[],
 ): void {
-  const { arena, version } = context;
+  const { arena, store, version } = context;
   const forks: { from: number; row: SamplingRow }[] = [];
   rows.forEach((row, at) => {
     const byToken = new Map<number, Member[]>();
-    let packed: Float32Array | undefined;
+    let kept: Kept | undefined;
     for (const member of row.members) {
       const finish = member.draw(logits[at] as LogitsRow);
       if (finish) {
         answers.push({ index: member.index, completion: member.completion(finish, version) });
+        // A turn that ended the text or filled the context has no next one.
         if (finish === "stop" || finish === "length") {
-          packed ??= arena.save(at, row.cached);
-          keep(member, packed, row.cached, context);
+          kept ??= pack(member, at, row.cached, context);
+          if (kept) store.put(member.request.sequence, kept);
         }
         continue;
       }
@@ -145,9 +146,10 @@ function drawAll(
   }
 }
 
-/** Remembers a sequence's keys and values for its next turn. A turn that ended the text has none. */
-function keep(member: Member, packed: Float32Array, cached: number, { store }: BatchContext): void {
-  const { prompt, sequence } = member.request;
-  const tokens = [...prompt, ...member.tokens].slice(0, cached);
-  store.put(sequence, { tokens, packed });
+/** A row's keys and values for the next turn of whoever wrote it; undefined when there is no memory for them. */
+function pack(member: Member, row: number, cached: number, { arena, store }: BatchContext): Kept | undefined {
+  const packed = store.buffer(slotBucket(cached) * arena.perPosition);
+  if (!packed) return undefined;
+  arena.save(row, cached, packed);
+  return { tokens: [...member.request.prompt, ...member.tokens].slice(0, cached), packed };
 }

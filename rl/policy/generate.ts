@@ -3,6 +3,7 @@ import type { Params } from "../../engine/array.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { BatchSampler, Completion, SampleRequest } from "../../rollout/sampler.ts";
 import type { Tokenizer } from "../../rollout/tokenizer.ts";
+import { mostRows } from "./buckets.ts";
 import { type ForwardCall, forwardCall } from "./forward-call.ts";
 import { generateBatch } from "./generate-batch.ts";
 import { KvArena } from "./kv-arena.ts";
@@ -37,20 +38,30 @@ export interface PolicySampler extends BatchSampler {
  */
 export function createSampler(options: SamplerOptions): PolicySampler {
   const { engine, tokenizer, maxRows = 128, keepBytes = 4 * 2 ** 30 } = options;
+  if (!(maxRows >= 1 && maxRows <= mostRows))
+    throw new InvariantError({
+      what: "maxRows of a sampler",
+      got: `${maxRows}`,
+      expected: `1 to ${mostRows}`,
+    });
   const { config, lora } = options.policy;
   const contextTokens = Math.min(options.contextTokens ?? config.contextTokens, config.contextTokens);
   const forward: ForwardCall = forwardCall(engine, config, lora);
   const arena = new KvArena(config);
-  let current = stateOf(options.policy, keepBytes);
+  const store = new KvStore(keepBytes);
+  let current = modelOf(options.policy);
+  let cachedUnder = current;
   let queue: Promise<unknown> = Promise.resolve();
 
   const run = async (requests: readonly SampleRequest[], signal: AbortSignal | undefined) => {
-    const { weights, version, store } = current; // An update meanwhile must not mix into this batch.
+    const model = current; // An update meanwhile must not mix into this batch.
+    if (model !== cachedUnder) store.clear();
+    cachedUnder = model;
     for (const request of requests) checkPrompt(request, contextTokens);
     const completions = new Array<Completion>(requests.length);
     for (const part of parts(requests, maxRows)) {
       const indexed = part.map((index) => ({ index, request: requests[index] as SampleRequest }));
-      const context = { forward, weights, version, store, arena, tokenizer, contextTokens, config, signal };
+      const context = { ...model, forward, store, arena, tokenizer, contextTokens, config, signal };
       for (const { index, completion } of await generateBatch(indexed, context))
         completions[index] = completion;
     }
@@ -64,28 +75,27 @@ export function createSampler(options: SamplerOptions): PolicySampler {
       queue = result.catch(() => undefined);
       return result;
     },
-    release: (sequence) => current.store.delete(sequence),
+    release: (sequence) => store.delete(sequence),
     update(policy) {
       if (policy.config !== config && JSON.stringify(policy.config) !== JSON.stringify(config))
         throw new InvariantError({ what: "a sampler was updated with a policy of another shape" });
-      current = stateOf(policy, keepBytes);
+      current = modelOf(policy);
     },
     dispose() {
-      current.store = new KvStore(0);
+      store.clear();
+      store.trim();
       arena.clear();
     },
   };
 }
 
-interface State {
+interface Model {
   readonly weights: Params;
   readonly version: number;
-  store: KvStore;
 }
 
-function stateOf(policy: Policy, keepBytes: number): State {
-  const weights = { ...policy.frozen, ...policy.trainable };
-  return { weights, version: policy.version, store: new KvStore(keepBytes) };
+function modelOf({ frozen, trainable, version }: Policy): Model {
+  return { weights: { ...frozen, ...trainable }, version };
 }
 
 /** Indices of at most `size` requests each, the longest prompts first, so that rows of a part are of like length. */

@@ -16,7 +16,7 @@ import type { Policy } from "./policy.ts";
 
 // Models, adapters, logprobs and LoRA gradients from transformers and PEFT in float64 (bench/golden/make_golden.py).
 const ours = join(import.meta.dirname, "golden");
-const shared = process.env["FORAGER_SHARED"];
+const shared = process.env.FORAGER_SHARED;
 
 let engine: Engine;
 beforeAll(async () => {
@@ -59,13 +59,7 @@ async function compare(folder: string): Promise<Errors> {
   const ids: Arr = { shape: [1, n], dtype: "int32", data: Int32Array.from(want.inputs) };
   const targets: Arr = { shape: [n], dtype: "int32", data: Int32Array.from(want.targets) };
   const coef: Arr = { shape: [n], dtype: "float32", data: Float32Array.from(want.coef) };
-  const got = await step(policy, want.temperature)(
-    policy.trainable,
-    policy.frozen,
-    ids,
-    targets,
-    coef,
-  );
+  const got = await step(policy, want.temperature)(policy.trainable, policy.frozen, ids, targets, coef);
 
   const reference = openSafetensors(join(folder, "lora_grads.safetensors"));
   const names = Object.keys(policy.trainable);

@@ -84,8 +84,9 @@ export class KvArena {
       for (let head = 0; head < this.#kvHeads; head++) {
         let to = ((row * this.#kvHeads + head) * this.#slots + at) * width;
         let read = (source * this.#kvHeads + head) * length * width;
-        // A plain loop: one position is too little for the overhead of `set`.
-        for (const end = read + count * width; read < end; ) into[to++] = from[read++] as number;
+        // One position is too little for the overhead of `set`.
+        if (count > 2) into.set(from.subarray(read, read + count * width), to);
+        else for (const end = read + count * width; read < end; ) into[to++] = from[read++] as number;
       }
     }
   }
@@ -96,17 +97,20 @@ export class KvArena {
     for (const array of this.#arrays) array.copyWithin(to * stride, from * stride, (from + 1) * stride);
   }
 
-  /** The first `length` positions of a row, packed: [2 * layers, KV, length, hd]. */
-  save(row: number, length: number): Float32Array {
+  /** Numbers that `save` writes for one position. */
+  get perPosition(): number {
+    return this.#arrays.length * this.#kvHeads * this.#headDim;
+  }
+
+  /** Packs the first `length` positions of a row, [2 * layers, KV, length, hd], at the start of `into`. */
+  save(row: number, length: number, into: Float32Array): void {
     const size = length * this.#headDim;
-    const out = new Float32Array(this.#arrays.length * this.#kvHeads * size);
     let to = 0;
     for (const array of this.#arrays)
       for (let head = 0; head < this.#kvHeads; head++, to += size) {
         const from = (row * this.#kvHeads + head) * this.#slots * this.#headDim;
-        out.set(array.subarray(from, from + size), to);
+        into.set(array.subarray(from, from + size), to);
       }
-    return out;
   }
 
   /** Puts the first `length` positions of what `save` packed (`saved` positions in all) into a row. */

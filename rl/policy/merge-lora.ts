@@ -31,21 +31,30 @@ function pairs(config: ModelConfig, params: Params): [string, Arr, Arr][] {
   return found;
 }
 
-/** W [out, in] + scale B [out, rank] A [rank, in], each row summed in float64. */
+/** W [out, in] + scale B [out, rank] A [rank, in], each row summed in float64 in rank order. */
 function added(w: Arr, a: Arr, b: Arr, scale: number): Float32Array {
   const [out, inner] = w.shape as [number, number];
   const rank = a.shape[0] as number;
   const sum = new Float32Array(out * inner);
   const row = new Float64Array(inner);
+  const factors = b.data as Float32Array;
   for (let o = 0; o < out; o++) {
     row.set(w.data.subarray(o * inner, (o + 1) * inner) as Float32Array);
-    for (let k = 0; k < rank; k++) {
-      const factor = scale * (b.data[o * rank + k] as number);
-      if (factor === 0) continue;
-      for (let i = 0; i < inner; i++)
-        row[i] = (row[i] as number) + factor * (a.data[k * inner + i] as number);
+    // Two rows of A at a time halve the passes over the sum.
+    for (let k = 0; k < rank; k += 2) {
+      const one = scale * (factors[o * rank + k] as number);
+      const two = k + 1 < rank ? scale * (factors[o * rank + k + 1] as number) : 0;
+      if (one !== 0 || two !== 0) addTwo(row, a.data as Float32Array, k * inner, one, two);
     }
     sum.set(row, o * inner);
   }
   return sum;
+}
+
+/** row += one * A[k] + two * A[k + 1], where A[k] begins at `from`; a last odd row has no partner and two = 0. */
+function addTwo(row: Float64Array, a: Float32Array, from: number, one: number, two: number): void {
+  const inner = row.length;
+  const next = two === 0 ? from : from + inner;
+  for (let i = 0; i < inner; i++)
+    row[i] = (row[i] as number) + one * (a[from + i] as number) + two * (a[next + i] as number);
 }

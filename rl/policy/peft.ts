@@ -56,7 +56,7 @@ export function readAdapter(folder: string, config: ModelConfig): { lora: LoraCo
   }
   const file = parsed.data;
   if (file.peft_type !== "LORA") refuse(where, "peft_type", file.peft_type, "LORA");
-  if (file["bias"] !== undefined && file["bias"] !== "none") refuse(where, "bias", file["bias"], "none");
+  if (file.bias !== undefined && file.bias !== "none") refuse(where, "bias", file.bias, "none");
   for (const key of mustBeOff)
     if (!none.safeParse(file[key]).success) refuse(where, key, file[key], "off (empty, null or false)");
   const path = join(folder, WEIGHTS);

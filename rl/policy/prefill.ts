@@ -1,5 +1,5 @@
 import type { BatchContext } from "./batch-context.ts";
-import { bucketDown, bucketUp, lengthBuckets, prefillTokens, rowBuckets } from "./buckets.ts";
+import { bucketDown, bucketUp, lengthBuckets, prefillRowBuckets, prefillTokens } from "./buckets.ts";
 import type { LogitsRow } from "./sample-token.ts";
 import { chunkOf, type SamplingRow } from "./sampling-row.ts";
 
@@ -54,7 +54,7 @@ function nextCall(
   const length = bucketAt(from);
   let alike = 1;
   while (from + alike < open && bucketAt(from + alike) === length) alike++;
-  const wanted = bucketUp(rowBuckets, alike);
+  const wanted = bucketUp(prefillRowBuckets, alike);
   const most = Math.min(Math.max(1, Math.floor(prefillTokens / length)), capacity - from);
-  return { length, count: wanted <= most ? wanted : bucketDown(rowBuckets, most) };
+  return { length, count: wanted <= most ? wanted : bucketDown(prefillRowBuckets, most) };
 }

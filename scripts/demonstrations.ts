@@ -1,0 +1,111 @@
+import { DataError } from "../core/errors.ts";
+import { rng } from "../core/rng.ts";
+import { drawHops } from "../datasets/curriculum.ts";
+import { readPassages } from "../datasets/jsonl.ts";
+import type { Passage, Task } from "../datasets/task.ts";
+import type { World } from "../datasets/world.ts";
+import { expertHabits } from "../env/experts/habits.ts";
+import { passageExpert } from "../env/experts/passages.ts";
+import { expertSeat } from "../env/experts/turns.ts";
+import { memoryRetriever } from "../env/search/memory.ts";
+import { indicesPerDraw } from "../rl/sft.ts";
+import { demonstrate } from "../rollout/demonstrate.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import type { Setup } from "./setup.ts";
+
+/** Demonstration number `index`; the same index gives the same one. Undefined where the expert could not show it. */
+export type Demonstrate = (index: number) => Promise<Trajectory | undefined>;
+
+/** Clusters of a fresh world: enough pages that a search has something to get wrong. */
+const freshClusters = 8;
+
+/** The scripted demonstrators of the config: over fresh worlds, or over the supporting passages of real questions. */
+export async function scriptedExperts(setup: Setup): Promise<Demonstrate> {
+  return setup.world ? worldExperts(setup, setup.world) : passageExperts(setup);
+}
+
+function worldExperts(setup: Setup, world: World): Demonstrate {
+  const { config, tokenizer, renderer } = setup;
+  const { seed } = config.run;
+  const habits = expertHabits(config.sft.source.kind === "experts" ? config.sft.source.habits : "clean");
+  const mix = config.sft.hopMix;
+  let open: { draw: number; world: World; environment: Setup["environment"] } | undefined;
+  return async (index) => {
+    const draw = Math.floor(index / indicesPerDraw);
+    if (open?.draw !== draw) {
+      // Names that neither training nor any benchmark uses, so that what is learnt is reading and not facts.
+      const fresh = world.freshClusters(draw, freshClusters);
+      open = { draw, world: fresh, environment: setup.makeEnvironment(memoryRetriever(fresh.passages)) };
+    }
+    const random = rng(seed, "demonstration", index);
+    const { task, plan } = open.world.question(
+      random,
+      random.int(freshClusters),
+      drawHops(mix, 1, random)[0]!,
+    );
+    return demonstrate({
+      task,
+      member: index % indicesPerDraw,
+      environment: open.environment,
+      tokenizer,
+      renderer,
+      seed,
+      step: draw,
+      expert: expertSeat(plan, habits, random),
+      contextTokens: setup.start.config.contextTokens,
+    });
+  };
+}
+
+async function passageExperts(setup: Setup): Promise<Demonstrate> {
+  const { config, tokenizer, renderer, environment } = setup;
+  const { seed } = config.run;
+  const habits = expertHabits(config.sft.source.kind === "experts" ? config.sft.source.habits : "clean");
+  const tasks = (setup.trainTasks ?? []).filter((task) => (task.supportingIds?.length ?? 0) > 0);
+  const wanted = new Set(tasks.flatMap((task) => task.supportingIds ?? []));
+  const passages = new Map<string, Passage>();
+  if (config.search.corpus && wanted.size > 0)
+    for await (const passage of readPassages(config.search.corpus))
+      if (wanted.has(passage.id)) passages.set(passage.id, passage);
+  const able = tasks.filter((task) => task.supportingIds!.every((id) => passages.has(id)));
+  if (able.length === 0)
+    throw new DataError({
+      what: "the scripted demonstrators have nothing to show",
+      where: "sft.source",
+      got: `${tasks.length} questions with supporting passages, ${passages.size} of their passages found in the corpus`,
+      expected: "questions with `supporting_ids` that are in search.corpus",
+      next: "Add supporting_ids to the questions, name search.corpus, or set sft.steps=0.",
+    });
+  return async (index) => {
+    const round = Math.floor(index / able.length);
+    const task = orderOf(able, seed, round)[index % able.length]!;
+    const expert = passageExpert(
+      {
+        question: task.question,
+        goldenAnswers: task.goldenAnswers,
+        passages: task.supportingIds!.map((id) => passages.get(id)!),
+      },
+      { habits, draw: rng(seed, "demonstration", index), maxSearches: config.env.maxTurns - 1 },
+    );
+    const trajectory = await demonstrate({
+      task,
+      member: index,
+      environment,
+      tokenizer,
+      renderer,
+      seed,
+      step: 0,
+      expert,
+      contextTokens: setup.start.config.contextTokens,
+    });
+    // An expert whose searches did not surface the evidence would teach to answer without it.
+    return expert.complete() && trajectory.outcome === "answered" ? trajectory : undefined;
+  };
+}
+
+let kept: { key: string; order: Task[] } | undefined;
+function orderOf(tasks: readonly Task[], seed: number, round: number): Task[] {
+  const key = `${seed}/${round}/${tasks.length}`;
+  if (kept?.key !== key) kept = { key, order: rng(seed, "demonstration order", round).shuffle(tasks) };
+  return kept.order;
+}
