@@ -1,4 +1,13 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 
 /** Writes a whole file or nothing: temporary file beside it, fsync, rename. Parent folders are made. */
@@ -24,15 +33,20 @@ export async function writeFolderAtomic(
   path: string,
   fill: (folder: string) => Promise<void>,
 ): Promise<void> {
-  const temporary = join(dirname(path), `.${process.pid}-${path.split(/[\\/]/).pop()}.tmp`);
+  const name = `.${process.pid}-${path.split(/[\\/]/).pop()}`;
+  const temporary = join(dirname(path), `${name}.tmp`);
+  const replaced = join(dirname(path), `${name}.old.tmp`);
   rmSync(temporary, { recursive: true, force: true });
   mkdirSync(temporary, { recursive: true });
   try {
     await fill(temporary);
-    rmSync(path, { recursive: true, force: true });
+    // What is replaced leaves its name whole: a kill in between leaves no folder there, never half a folder.
+    if (existsSync(path)) renameSync(path, replaced);
     renameSync(temporary, path);
   } catch (error) {
-    rmSync(temporary, { recursive: true, force: true });
+    if (existsSync(replaced) && !existsSync(path)) renameSync(replaced, path);
     throw error;
+  } finally {
+    for (const each of [temporary, replaced]) rmSync(each, { recursive: true, force: true });
   }
 }

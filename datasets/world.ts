@@ -43,6 +43,8 @@ export interface World {
    * @throws ConfigError when there are not enough spare names.
    */
   freshClusters(index: number, clusters: number): World;
+  /** Clusters that the spare names suffice for: the largest fresh world. */
+  readonly spareClusters: number;
 }
 
 const vocabulary: World["vocabulary"] = {
@@ -76,6 +78,7 @@ export function makeWorld({ seed, clusters }: WorldOptions): World {
     names: order.subarray(0, wanted),
     splits: { train: [0, dev], dev: [dev, dev + held], test: [dev + held, clusters] },
     freshClusters: (index, count) => freshWorld(seed, spare, index, count),
+    spareClusters: Math.floor(spare.length / clusterSize),
   });
 }
 
@@ -91,10 +94,11 @@ function freshWorld(seed: number, spare: Int32Array, index: number, clusters: nu
     names: names.subarray(from, from + wanted),
     splits: { train: [0, clusters], dev: [clusters, clusters], test: [clusters, clusters] },
     freshClusters: (next, count) => freshWorld(seed, spare, next, count),
+    spareClusters: Math.floor(spare.length / clusterSize),
   });
 }
 
-interface Ground extends Pick<World, "name" | "seed" | "splits" | "freshClusters"> {
+interface Ground extends Pick<World, "name" | "seed" | "splits" | "freshClusters" | "spareClusters"> {
   /** Indices of its names, [clusters × 82]. */
   readonly names: Int32Array;
 }

@@ -1,4 +1,4 @@
-import { setBackend, type Tensor, tensor, engine as tfEngine, tidy } from "@tensorflow/tfjs-core";
+import { dispose, setBackend, type Tensor, tensor, engine as tfEngine, tidy } from "@tensorflow/tfjs-core";
 import { EngineError } from "../core/errors.ts";
 import type { Arr, Dtype, Tree } from "./array.ts";
 import type { Engine, Jitted } from "./engine.ts";
@@ -40,17 +40,20 @@ export class EagerEngine implements Engine {
 
 function evaluate(fn: (...inputs: never[]) => Tree<Tensor>, inputs: readonly Tree<Arr>[]): Tree<Arr> {
   let result: Tree<Arr> = [];
+  let outputs: Tensor[] = [];
   tidy(() => {
     const given = inputs.map((tree) =>
       mapTree(tree, isArr, ({ data, shape, dtype }) => tensor(data, [...shape], dtype)),
     );
     const out = fn(...(given as never[]));
-    leavesOf(out, isTensor);
+    outputs = leavesOf(out, isTensor);
     result = mapTree(out, isTensor, (t): Arr => {
       const data = t.dataSync() as Float32Array;
       return { shape: t.shape, dtype: t.dtype as Dtype, data: data.slice() };
     });
   });
+  // A function may tf.keep what it returns; nothing of a call outlives it.
+  dispose(outputs);
   return result;
 }
 

@@ -16,20 +16,20 @@ const packages = ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node"];
  * Opens the eager engine on TensorFlow's own kernels. Gradients follow the rules that the package brings (tfjs' own
  * where it has one), so that it is a second opinion on ours. Throws ConfigError when it is not installed.
  */
-export function openTensorflow(): Engine {
-  rules ??= load();
+export function openTensorflow(folders: readonly string[] = placesToLook()): Engine {
+  rules ??= load(folders);
   const own = rules;
   return new EagerEngine("tensorflow", (body) => onBackend("tensorflow", () => withRules(own, body)));
 }
 
 let rules: GradConfig[] | undefined;
 
-function load(): GradConfig[] {
+function load(folders: readonly string[]): GradConfig[] {
   registerGradients();
   // TensorFlow prints start-up lines at every level below this one.
   process.env.TF_CPP_MIN_LOG_LEVEL ??= "3";
   shimUtil();
-  const found = find();
+  const found = findTensorflow(folders);
   if (!found)
     throw new ConfigError({
       what: "TensorFlow is not installed",
@@ -60,18 +60,11 @@ function load(): GradConfig[] {
   }
 }
 
-/** The first of the packages that can be resolved: in the installer's folder, then as an ordinary dependency. */
-function find(): { from: string; name: string } | undefined {
-  const here = dirname(fileURLToPath(import.meta.url));
-  const roots = [...new Set([process.cwd(), ...parents(here)])];
-  const bases = [
-    ...roots.map((root) => join(root, TENSORFLOW_FOLDER)).filter(existsSync),
-    process.cwd(),
-    here,
-  ];
-  for (const base of bases)
+/** The first of the packages that can be resolved from one of `folders`. */
+export function findTensorflow(folders: readonly string[]): { from: string; name: string } | undefined {
+  for (const folder of folders)
     for (const name of packages) {
-      const from = join(base, "package.json");
+      const from = join(folder, "package.json");
       try {
         createRequire(from).resolve(name);
         return { from, name };
@@ -80,6 +73,13 @@ function find(): { from: string; name: string } | undefined {
       }
     }
   return undefined;
+}
+
+/** The installer's folder here or above this file, then ordinary dependencies of the user and of this package. */
+function placesToLook(): string[] {
+  const here = dirname(fileURLToPath(import.meta.url));
+  const made = [process.cwd(), ...parents(here)].map((root) => join(root, TENSORFLOW_FOLDER));
+  return [...made.filter((folder) => existsSync(folder)), process.cwd(), here];
 }
 
 function parents(folder: string): string[] {

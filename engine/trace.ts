@@ -32,12 +32,12 @@ export function trace(
   const before = engine().backendName as string | undefined;
   backend.graph = graph;
   void setBackend(RECORDER);
-  const placeholders: Tensor[] = [];
+  const temporary: Tensor[] = [];
   try {
     const tensors = inputs.map((tree) =>
       mapTree(tree, isArr, ({ shape, dtype }) => {
         const tensor = engine().makeTensorFromTensorInfo(backend.put(graph.input(shape, dtype)));
-        placeholders.push(tensor);
+        temporary.push(tensor);
         return tensor;
       }),
     );
@@ -45,7 +45,10 @@ export function trace(
     withDeepStacks(() =>
       tidy(() => {
         const out = fn(...(tensors as never[]));
-        const values = leavesOf(out, isTensor).map((t) => graph.reshape(backend.recorded(t.dataId), t.shape));
+        const leaves = leavesOf(out, isTensor);
+        // A function may tf.keep what it returns; nothing of a trace outlives it.
+        temporary.push(...leaves);
+        const values = leaves.map((t) => graph.reshape(backend.recorded(t.dataId), t.shape));
         let next = 0;
         traced = { program: encodeProgram(graph, values), result: mapTree(out, isTensor, () => next++) };
       }),
@@ -54,7 +57,7 @@ export function trace(
   } catch (error) {
     throw explain(name, error);
   } finally {
-    dispose(placeholders);
+    dispose(temporary);
     backend.graph = undefined;
     if (before && before !== RECORDER) void setBackend(before);
   }

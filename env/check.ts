@@ -197,7 +197,10 @@ const manners: Record<string, (check: Check) => Promise<void>> = {
       });
   },
   "ends with a good policy": async (check) => void (await check.play(check.good)),
-  "ends when nothing is written": async (check) => void (await check.play(say("", "eos"))),
+  "ends when nothing is written": async (check) => {
+    await check.play(say("", "eos"));
+    await check.play(() => ({ text: "", finish: "eos", tokens: 0 }));
+  },
   "ends with gibberish": async (check) =>
     void (await check.play(say("</search></think><answer <search>\u0000\ud800 ", "stop"))),
   "ends when turns are cut": async (check) => void (await check.play(say("<think> and so on", "length"))),

@@ -29,7 +29,10 @@ export interface Act {
 
 /** One role's conversation with the policy. Text in, text out: a scripted list or a person can sit here too. */
 export interface Seat {
-  /** Appends text that is never trained on. Resolves to how many tokens of it were cut. */
+  /**
+   * Appends text that is never trained on: a tool's as an Observation, the environment's own words as a string.
+   * Resolves to how many tokens were added and how many cut.
+   */
   observe(text: string | Observation): Promise<{ tokens: number; cut: number }>;
   act(options: ActOptions): Promise<Act>;
 }

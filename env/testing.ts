@@ -81,15 +81,18 @@ export function tinyIndex(
   byId.forEach((i, rank) => {
     place[i] = rank;
   });
+  const scores = new Int32Array(passages.length); // All 0 between searches.
   const find = (query: string, k: number): Hit[] => {
-    const scores = new Map<number, number>();
+    const touched: number[] = [];
     for (const word of new Set(words(query)))
-      for (const i of postings.get(word) ?? []) scores.set(i, (scores.get(i) ?? 0) + 1);
+      for (const i of postings.get(word) ?? []) if ((scores[i] as number)++ === 0) touched.push(i);
     // One number orders by score, then by id.
-    const keys = Float64Array.from(
-      scores,
-      ([i, score]) => (place[i] as number) - score * passages.length,
-    ).sort();
+    const keys = new Float64Array(touched.length);
+    touched.forEach((i, at) => {
+      keys[at] = (place[i] as number) - (scores[i] as number) * passages.length;
+      scores[i] = 0;
+    });
+    keys.sort();
     return Array.from(keys.subarray(0, k), (key) => {
       const score = Math.ceil(-key / passages.length);
       const rank = key + score * passages.length;

@@ -116,6 +116,40 @@ export function evaluationTable(results: readonly EvalResult[]): string {
   ]);
 }
 
+/** One benchmark in full, its modes side by side: overall, EM@k, per hop, per data set, each with its interval. */
+export function benchmarkTable(results: readonly EvalResult[]): string {
+  const [first] = results;
+  if (!first) return "";
+  const row = (label: string, pick: (result: EvalResult) => Rate | undefined) => {
+    const rates = results.map(pick);
+    const n = [...new Set(rates.map((each) => `${each?.n ?? 0}`))].join("/");
+    return [label, n, ...rates.map((each) => (each ? rate(each) : "–"))];
+  };
+  const keys = (part: "emAt" | "byHops" | "byDataset") => [
+    ...new Set(results.flatMap((result) => Object.keys(result[part]))),
+  ];
+  const plain = (label: string, value: (result: EvalResult) => string) => [label, "", ...results.map(value)];
+  const ks = [...new Set(results.flatMap(({ passAt }) => Object.keys(passAt)))];
+  const datasets = keys("byDataset");
+  return align([
+    [`${first.benchmark}, step ${first.step}`, "n", ...results.map(({ mode }) => `EM ${mode}`)],
+    row("all", (result) => result),
+    ...keys("emAt").map((k) => row(`EM@${k}`, ({ emAt }) => emAt[k])),
+    ...keys("byHops").map((hops) =>
+      row(hops === "1" ? "1 hop" : `${hops} hops`, ({ byHops }) => byHops[hops]),
+    ),
+    ...(datasets.length > 1 ? datasets.map((name) => row(name, ({ byDataset }) => byDataset[name])) : []),
+    ...ks.map((k) =>
+      plain(`pass@${k}`, ({ passAt }) => (passAt[k] === undefined ? "–" : decimal(passAt[k]))),
+    ),
+    plain("F1", ({ f1 }) => decimal(f1)),
+    plain("turns", ({ turns }) => turns.toFixed(2)),
+    plain("searches", ({ searches }) => searches.toFixed(2)),
+    plain("no search", ({ noSearch }) => percent(noSearch)),
+    plain("failed episodes", ({ infra, valid }) => `${infra}${valid ? "" : " (invalid)"}`),
+  ]);
+}
+
 /** One evaluation in one line, for the console. */
 export function resultLine(result: EvalResult): string {
   const hops = Object.entries(result.byHops).map(([h, { em }]) => `${h}h ${decimal(em)}`);

@@ -91,24 +91,36 @@ export const rlConfig = z.strictObject({
 });
 export type RlConfig = z.infer<typeof rlConfig>;
 
+const sftSchedule = {
+  learningRate: 3e-3,
+  warmupSteps: 40,
+  decay: "linear",
+  decayFrom: 0.6,
+  finalFraction: 0.05,
+} as const;
+const hopMix = hopMixConfig
+  .default({ 1: 5, 2: 3, 3: 2 })
+  .describe("Weights of one-, two- and three-hop demonstrations (synthetic world).");
+const demonstrations = z
+  .discriminatedUnion("kind", [
+    z.strictObject({
+      kind: z.literal("experts"),
+      habits: z.string().default("clean").describe("Which scripted demonstrators: clean, hasty, random."),
+    }),
+    z.strictObject({
+      kind: z.literal("trajectories"),
+      path: filePath().describe(
+        "JSONL of {id, segments: [{source, text}]}, such as an evaluation's records.jsonl.",
+      ),
+    }),
+  ])
+  .prefault({ kind: "experts" })
+  .describe("Where demonstrations come from.");
+
 export const sftConfig = z.strictObject({
   steps: z.int().min(0).default(0).describe("Supervised steps before RL; 0 skips the warm-up."),
-  source: z
-    .discriminatedUnion("kind", [
-      z.strictObject({
-        kind: z.literal("experts"),
-        habits: z.string().default("clean").describe("Which scripted demonstrators: clean, hasty, random."),
-      }),
-      z.strictObject({
-        kind: z.literal("trajectories"),
-        path: filePath().describe("JSONL of stored trajectories."),
-      }),
-    ])
-    .prefault({ kind: "experts" })
-    .describe("Where the episodes to imitate come from."),
-  hopMix: hopMixConfig
-    .default({ 1: 5, 2: 3, 3: 2 })
-    .describe("Weights of one-, two- and three-hop demonstrations (synthetic world)."),
+  source: demonstrations,
+  hopMix,
   slots: z.int().min(16).default(4096).describe("Token slots of one step, padding included."),
   observationWeight: z
     .number()
@@ -116,16 +128,17 @@ export const sftConfig = z.strictObject({
     .max(1)
     .default(0)
     .describe("Loss weight of tokens the policy did not write (1 = as its own)."),
-  schedule: scheduleConfig
-    .prefault({
-      learningRate: 3e-3,
-      warmupSteps: 40,
-      decay: "linear",
-      decayFrom: 0.6,
-      finalFraction: 0.05,
+  schedule: scheduleConfig.prefault(sftSchedule),
+  optimizer: optimizerConfig.prefault({ beta2: 0.98 }),
+  then: z
+    .strictObject({
+      steps: z.int().min(1).describe("Supervised steps of the second stage, after `sft.steps`."),
+      source: demonstrations,
+      hopMix,
+      schedule: scheduleConfig.prefault(sftSchedule),
     })
-    .describe("Learning rate over the steps."),
-  optimizer: optimizerConfig.prefault({ beta2: 0.98 }).describe("AdamW."),
+    .optional()
+    .describe("A second stage on other demonstrations, with a fresh optimiser."),
 });
 export type SftConfig = z.infer<typeof sftConfig>;
 
@@ -140,3 +153,17 @@ export function algorithmOf(config: RlConfig): Algorithm {
   );
   return { ...row, ...own };
 }
+
+/** One stage of the warm-up, with the step it begins at. */
+export interface SftStage extends Pick<SftConfig, "steps" | "source" | "hopMix" | "schedule"> {
+  readonly from: number;
+}
+
+/** The stages of a warm-up; none when `sft.steps` is 0. */
+export function sftStages(sft: SftConfig): SftStage[] {
+  if (sft.steps === 0) return [];
+  return [{ ...sft, from: 0 }, ...(sft.then ? [{ ...sft.then, from: sft.steps }] : [])];
+}
+
+/** Supervised steps of all stages. */
+export const sftSteps = (sft: SftConfig): number => sftStages(sft).reduce((n, stage) => n + stage.steps, 0);

@@ -117,6 +117,44 @@ test("the gradient is the same however the rows are split into micro-batches", a
 });
 
 test.each([
+  ["ppoClip", dapo],
+  [
+    "gspo + k3 + entropy",
+    { ...dapo, surrogate: "gspo", kl: "k3", klCoefficient: 0.5, entropyCoefficient: 0.2 },
+  ],
+] as [string, LossConfig][])(
+  "logits at the needed positions alone give the same step (%s)",
+  async (_name, loss) => {
+    const input = weighted("tokenMean").map((row) => ({
+      ...row,
+      reference: row.logprobs.map((x) => x + 0.1),
+    }));
+    const [all, needed] = await Promise.all(
+      [Number.POSITIVE_INFINITY, 0].map(async (pickFrom) => {
+        const one = createLearner({ engine, policy, loss, optimizer, slots: 128, pickFrom });
+        const logprobs = await one.logprobs(input, 0.8);
+        const report = await one.update(input, { temperature: 0.8, learningRate: 0 });
+        return { logprobs, report, gradient: gradientOf(one.optimizer.mu) };
+      }),
+    );
+    expect(needed!.report.policyLoss).toBeCloseTo(all!.report.policyLoss, 5);
+    expect(maxGap(needed!.gradient, all!.gradient)).toBeLessThan(1e-6);
+    input.forEach((row, r) =>
+      row.mask.forEach((m, t) => {
+        const read = (from: typeof all) => [
+          from!.logprobs[r]![t]!,
+          from!.report.logprobs[r]![t]!,
+          from!.report.entropies[r]![t]!,
+        ];
+        read(needed).forEach((x, i) => {
+          expect(x).toBeCloseTo(m ? read(all)[i]! : 0, 5);
+        });
+      }),
+    );
+  },
+);
+
+test.each([
   ["ppoClip", { ...dapo }],
   ["gspo", { ...dapo, surrogate: "gspo" }],
   ["ppoClip + k3", { ...dapo, kl: "k3", klCoefficient: 0.5 }],

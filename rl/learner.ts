@@ -3,9 +3,17 @@ import * as tf from "@tensorflow/tfjs-core";
 import { zip } from "../core/zip.ts";
 import type { Arr, Params } from "../engine/array.ts";
 import type { Engine } from "../engine/engine.ts";
-import { entropyOf, targetLogprobs } from "../engine/ops.ts";
+import { entropyOf, gatherRows, targetLogprobs } from "../engine/ops.ts";
 import { type AdamState, adamScalars, adamStep, type OptimizerConfig, scalar, zerosLike } from "./adam.ts";
-import { fillBatch, type MicroBatch, planBatches, unfill, type WeightedRow } from "./micro-batch.ts";
+import {
+  fillBatch,
+  type MicroBatch,
+  type Picked,
+  pickPositions,
+  planBatches,
+  unfill,
+  type WeightedRow,
+} from "./micro-batch.ts";
 import { hiddenStates, logitsOf } from "./policy/forward.ts";
 import type { Policy } from "./policy/policy.ts";
 import { type KlName, klTerms, type SurrogateName, surrogates } from "./surrogate.ts";
@@ -19,7 +27,7 @@ export interface LossConfig {
   readonly entropyCoefficient: number;
 }
 
-/** What one update did. Token lists are per row given; index 0 is 0. */
+/** What one update did. Token lists are per row given; they hold numbers where a token counts or weighs something. */
 export interface UpdateReport {
   /** Σ w·ℓ over the update, without the KL and entropy terms. */
   readonly policyLoss: number;
@@ -40,7 +48,7 @@ export interface Learner {
     rows: readonly WeightedRow[],
     o: { temperature: number; learningRate: number },
   ): Promise<UpdateReport>;
-  /** Log-probability of each token of each row under `trainable` (default: the present weights). */
+  /** Log-probability of each token that counts or weighs something, under `trainable` (default: the present weights). */
   logprobs(rows: readonly WeightedRow[], temperature: number, trainable?: Params): Promise<number[][]>;
 }
 
@@ -53,6 +61,11 @@ type LossScalars = {
   entropyCoefficient: Arr;
 };
 
+/** From this vocabulary on, logits are computed only where they are needed: [B·T, V] is then most of the memory. */
+const largeVocabulary = 4096;
+
+type Tensors<T> = { [K in keyof T]: Tensor };
+
 export function createLearner(o: {
   engine: Engine;
   policy: Policy;
@@ -61,16 +74,39 @@ export function createLearner(o: {
   /** Token slots of one micro-batch, padding included. */
   slots: number;
   state?: AdamState;
+  /** Least vocabulary for which logits are computed only at the positions that need them. */
+  pickFrom?: number;
 }): Learner {
-  const { engine, loss, slots } = o;
+  const { engine, loss, slots, pickFrom = largeVocabulary } = o;
   const { config, lora, frozen } = o.policy;
   const zeros = zerosLike(o.policy.trainable);
   let policy = o.policy;
   let adam: AdamState = o.state ?? { step: 0, mu: zeros, nu: zeros };
 
-  const forward = (params: Named, ids: Tensor, inverseTemperature: Tensor) => {
+  /** What the graph needs to pick positions; {} where it computes them all. */
+  const pick = (batch: MicroBatch): Picked | Record<string, never> =>
+    config.vocabSize >= pickFrom ? pickPositions(batch) : {};
+
+  /** Log-probability of each target and entropy at each position, [B, T]; 0 at positions that were not picked. */
+  const forward = (
+    params: Named,
+    { ids, targets }: { ids: Tensor; targets: Tensor },
+    picked: Tensors<Picked> | Record<string, never>,
+    inverseTemperature: Tensor,
+  ) => {
     const hidden = hiddenStates(config, params, ids, lora ? { lora } : {}); // [B·T, D]
-    return tf.mul(logitsOf(config, params, hidden), inverseTemperature) as Tensor; // [B·T, V]
+    const at = "positions" in picked ? (picked as Tensors<Picked>) : undefined;
+    const read = at ? gatherRows(hidden, at.positions) : hidden; // [N, D]
+    const z = tf.mul(logitsOf(config, params, read), inverseTemperature) as Tensor; // [N, V]
+    const back = (values: Tensor) => {
+      if (!at) return tf.reshape(values, ids.shape);
+      const table = tf.reshape(tf.concat([values, tf.zeros([1])]), [values.size + 1, 1]);
+      return tf.reshape(gatherRows(table, at.places), ids.shape);
+    };
+    return {
+      logprobs: back(targetLogprobs(z, at ? at.targets : tf.reshape(targets, [-1])).logprobs),
+      entropies: back(entropyOf(z)),
+    };
   };
 
   const gradStep = engine.jit(
@@ -79,19 +115,15 @@ export function createLearner(o: {
       trainable: Named,
       fixed: Named,
       sum: Named,
-      batch: { [K in keyof MicroBatch]: Tensor },
-      s: { [K in keyof LossScalars]: Tensor },
+      batch: Tensors<MicroBatch>,
+      picked: Tensors<Picked> | Record<string, never>,
+      s: Tensors<LossScalars>,
     ) => {
       const names = Object.keys(trainable);
       let aux = {} as { policyLoss: Tensor; logprobs: Tensor; entropies: Tensor };
       const { grads } = tf.valueAndGrads((...weights: Tensor[]) => {
         const params = { ...fixed, ...Object.fromEntries(zip(names, weights)) };
-        const z = forward(params, batch.ids, s.inverseTemperature);
-        const logprobs = tf.reshape(
-          targetLogprobs(z, tf.reshape(batch.targets, [-1])).logprobs,
-          batch.mask.shape,
-        ); // [B, T]
-        const entropies = tf.reshape(entropyOf(z), batch.mask.shape); // [B, T]
+        const { logprobs, entropies } = forward(params, batch, picked, s.inverseTemperature);
         const tokenLoss = surrogates[loss.surrogate]({
           logprobs,
           old: batch.old,
@@ -133,10 +165,13 @@ export function createLearner(o: {
 
   const logprobStep = engine.jit(
     "logprobs",
-    (trainable: Named, fixed: Named, ids: Tensor, targets: Tensor, inverseTemperature: Tensor) => {
-      const z = forward({ ...fixed, ...trainable }, ids, inverseTemperature);
-      return targetLogprobs(z, tf.reshape(targets, [-1])).logprobs;
-    },
+    (
+      trainable: Named,
+      fixed: Named,
+      batch: { ids: Tensor; targets: Tensor },
+      picked: Tensors<Picked> | Record<string, never>,
+      inverseTemperature: Tensor,
+    ) => forward({ ...fixed, ...trainable }, batch, picked, inverseTemperature).logprobs,
   );
 
   const plan = (rows: readonly WeightedRow[]) =>
@@ -167,13 +202,8 @@ export function createLearner(o: {
       let policyLoss = 0;
       let computed = 0;
       for (const block of plan(rows)) {
-        const out = await gradStep(
-          policy.trainable,
-          frozen,
-          sum,
-          fillBatch(block, rows, config.padId ?? 0),
-          scalars,
-        );
+        const batch = fillBatch(block, rows, config.padId ?? 0);
+        const out = await gradStep(policy.trainable, frozen, sum, batch, pick(batch), scalars);
         sum = out.sum;
         policyLoss += out.policyLoss.data[0]!;
         computed += block.B * block.T;
@@ -203,8 +233,8 @@ export function createLearner(o: {
         const values = await logprobStep(
           trainable,
           frozen,
-          batch.ids,
-          batch.targets,
+          { ids: batch.ids, targets: batch.targets },
+          pick(batch),
           scalar(1 / temperature),
         );
         unfill(block, values.data, lengthsOf(rows), (row, list) => {

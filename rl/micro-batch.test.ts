@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fillBatch, ladder, planBatches, rowsOf, unfill, type WeightedRow } from "./micro-batch.ts";
+import {
+  fillBatch,
+  ladder,
+  pickPositions,
+  planBatches,
+  rowsOf,
+  unfill,
+  type WeightedRow,
+} from "./micro-batch.ts";
 
 test("the ladder never shortens and wastes at most half", () => {
   fc.assert(
@@ -49,4 +57,32 @@ test("a block describes the prediction of the next token, and unfill takes it ba
     out[r] = values;
   });
   expect(out).toEqual([[0, 0, -1]]);
+});
+
+test("picked positions are those that count or weigh, and lead back to where they were", () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.boolean(), fc.boolean()), { minLength: 2, maxLength: 65 }), (tokens) => {
+      const T = ladder(tokens.length - 1);
+      const row: WeightedRow = {
+        tokens: tokens.map((_, t) => 10 + t),
+        mask: tokens.map(([counts], t) => (counts && t > 0 ? 1 : 0)),
+        weights: tokens.map(([, weighs], t) => (weighs && t > 0 ? 0.5 : 0)),
+        logprobs: tokens.map(() => 0),
+        advantages: tokens.map(() => 0),
+        temperature: 1,
+      };
+      const batch = fillBatch({ B: 2, T, rows: [0] }, [row], 9);
+      const { positions, targets, places } = pickPositions(batch);
+      const N = positions.data.length;
+      const wanted = [...batch.mask.data].flatMap((m, at) => (m || batch.weights.data[at] ? [at] : []));
+      expect(N).toBeGreaterThanOrEqual(wanted.length);
+      expect([8, 4, 2, 1].map((share) => (2 * T) / share)).toContain(N);
+      expect([...positions.data].slice(0, wanted.length)).toEqual(wanted);
+      expect([...targets.data].slice(0, wanted.length)).toEqual(wanted.map((at) => batch.targets.data[at]));
+      places.data.forEach((place, at) => {
+        if (wanted.includes(at)) expect(positions.data[place]).toBe(at);
+        else expect(place).toBe(N);
+      });
+    }),
+  );
 });

@@ -121,3 +121,33 @@ export function unfill(
     put(index, out);
   });
 }
+
+/** The positions of a block at which logits are needed, and the way back. */
+export type Picked = {
+  /** [N] int32: flat positions b·T + t, ascending. The tail beyond the wanted ones repeats position 0 and is never read. */
+  readonly positions: Arr;
+  /** [N] int32: their target tokens. */
+  readonly targets: Arr;
+  /** [B, T] int32: where a position stands among the picked; N for one that is not picked. */
+  readonly places: Arr;
+};
+
+/** Picks what counts or weighs something. N is B·T, or an eighth, a quarter or half of it, so that few shapes occur. */
+export function pickPositions({ targets, mask, weights }: MicroBatch): Picked {
+  const size = mask.data.length;
+  const wanted: number[] = [];
+  for (let at = 0; at < size; at++) if (mask.data[at] !== 0 || weights.data[at] !== 0) wanted.push(at);
+  const N = [8, 4, 2].map((share) => Math.ceil(size / share)).find((n) => n >= wanted.length) ?? size;
+  const places = new Int32Array(size).fill(N);
+  wanted.forEach((at, place) => {
+    places[at] = place;
+  });
+  const positions = new Int32Array(N);
+  positions.set(wanted);
+  const picked = positions.map((at) => targets.data[at]!);
+  return {
+    positions: { shape: [N], dtype: "int32", data: positions },
+    targets: { shape: [N], dtype: "int32", data: picked },
+    places: { shape: mask.shape, dtype: "int32", data: places },
+  };
+}

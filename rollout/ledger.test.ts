@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvariantError } from "../core/errors.ts";
-import { auditSequence, Ledger } from "./ledger.ts";
+import { auditSequence, fingerprint, Ledger } from "./ledger.ts";
 import { byteTokenizer } from "./testing.ts";
 import type { Segment, Sequence } from "./trajectory.ts";
 
@@ -78,15 +78,15 @@ describe("auditSequence", () => {
 
   it("finds a prompt that was not the prefix, and requests without turns", () => {
     const sound = sequence(outside("prompt", "q"), said("a"), outside("observation", "o"), said("b"));
-    const asked = [tokenizer.encode("q"), tokenizer.encode("qao")];
-    auditSequence(sound, tokenizer, { asked });
+    const sent = ["q", "qao"].map((text) => fingerprint(tokenizer.encode(text)));
+    auditSequence(sound, tokenizer, { sent });
     expect(() =>
-      auditSequence(sound, tokenizer, { asked: [asked[0] ?? [], tokenizer.encode("qxo")] }),
+      auditSequence(sound, tokenizer, { sent: [sent[0] ?? 0, fingerprint(tokenizer.encode("qxo"))] }),
     ).toThrow(/the prompt that was sent/);
-    expect(() => auditSequence(sound, tokenizer, { asked: asked.slice(0, 1) })).toThrow(
+    expect(() => auditSequence(sound, tokenizer, { sent: sent.slice(0, 1) })).toThrow(
       /the prompt that was sent/,
     );
-    expect(() => auditSequence(sound, tokenizer, { asked: [...asked, []] })).toThrow(/do not match/);
+    expect(() => auditSequence(sound, tokenizer, { sent: [...sent, 0] })).toThrow(/do not match/);
   });
 });
 

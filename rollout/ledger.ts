@@ -10,9 +10,9 @@ import type { Segment, Sequence } from "./trajectory.ts";
 export class Ledger {
   readonly #seat: string;
   readonly #segments: Segment[];
-  /** Prompts that were handed to the sampler, one for each policy segment, for the audit. */
-  readonly #asked: (readonly number[])[] = [];
-  #pending: readonly number[] = [];
+  /** Fingerprints of the prompts that were handed to the sampler, one for each policy segment, for the audit. */
+  readonly #sent: number[] = [];
+  #pending = 0;
   #length: number;
 
   constructor(seat: string, prompt: Pick<Segment, "tokens" | "text">) {
@@ -32,8 +32,9 @@ export class Ledger {
 
   /** All tokens so far, [T], as a copy that later turns do not change: the next request's prompt. */
   ask(): readonly number[] {
-    this.#pending = ([] as number[]).concat(...this.#segments.map(({ tokens }) => tokens));
-    return this.#pending;
+    const prompt = ([] as number[]).concat(...this.#segments.map(({ tokens }) => tokens));
+    this.#pending = fingerprint(prompt);
+    return prompt;
   }
 
   /** A turn as it was sampled. A turn without tokens leaves no segment. */
@@ -46,7 +47,7 @@ export class Ledger {
   }): void {
     const { tokens, logprobs, text, finish, version } = turn;
     if (tokens.length === 0) return;
-    this.#asked.push(this.#pending);
+    this.#sent.push(this.#pending);
     this.#append({ source: "policy", tokens, text, logprobs, version, finish });
   }
 
@@ -66,7 +67,7 @@ export class Ledger {
    */
   audited(tokenizer: Tokenizer): Sequence {
     const sequence = this.sequence();
-    auditSequence(sequence, tokenizer, { asked: this.#asked, texts: false });
+    auditSequence(sequence, tokenizer, { sent: this.#sent, texts: false });
     return sequence;
   }
 
@@ -77,8 +78,8 @@ export class Ledger {
 }
 
 export interface AuditOptions {
-  /** Prompts that were sent: asked[i] before the i-th policy segment. */
-  readonly asked?: readonly (readonly number[])[];
+  /** Fingerprints of the prompts that were sent: sent[i] before the i-th policy segment. */
+  readonly sent?: readonly number[];
   /** Also decode every segment and compare; default true. */
   readonly texts?: boolean;
 }
@@ -92,24 +93,27 @@ export interface AuditOptions {
 export function auditSequence(
   { seat, segments }: Sequence,
   tokenizer: Tokenizer,
-  { asked, texts = true }: AuditOptions = {},
+  { sent, texts = true }: AuditOptions = {},
 ): void {
   let turn = 0;
+  let seen = fingerprint([]);
   for (const [i, segment] of segments.entries()) {
     const complaint = broken(segment, i, tokenizer, texts);
     if (complaint) throw violation(seat, i, segment, complaint);
-    if (segment.source !== "policy") continue;
-    if (asked && !isPrefix(asked[turn], segments, i))
-      throw violation(seat, i, segment, {
-        what: "the prompt that was sent is not what stands before this turn",
-      });
-    turn++;
+    if (segment.source === "policy") {
+      if (sent && sent[turn] !== seen)
+        throw violation(seat, i, segment, {
+          what: "the prompt that was sent is not what stands before this turn",
+        });
+      turn++;
+    }
+    if (sent) seen = fingerprint(segment.tokens, seen);
   }
-  if (segments.length === 0 || (asked && asked.length !== turn))
+  if (segments.length === 0 || (sent && sent.length !== turn))
     throw new InvariantError({
       what: "requests and turns do not match",
       where: `sequence of ${seat}`,
-      got: `${asked?.length ?? 0} requests, ${turn} turns, ${segments.length} segments`,
+      got: `${sent?.length ?? 0} requests, ${turn} turns, ${segments.length} segments`,
     });
 }
 
@@ -167,13 +171,11 @@ function brokenPolicy({ tokens, logprobs, version, finish }: Segment): Facts | u
   return finish === undefined ? { what: "no finish reason" } : undefined;
 }
 
-/** Is `prompt` the concatenation of the segments before the i-th? */
-function isPrefix(prompt: readonly number[] | undefined, segments: readonly Segment[], i: number): boolean {
-  if (prompt === undefined) return false;
-  let at = 0;
-  for (const { tokens } of segments.slice(0, i))
-    for (const id of tokens) if (prompt[at++] !== id) return false;
-  return at === prompt.length;
+/** A number that two lists of ids share only by chance (FNV-1a, 32 bits); `from` continues an earlier one. */
+export function fingerprint(tokens: readonly number[], from = 0x811c9dc5): number {
+  let hash = from;
+  for (const id of tokens) hash = Math.imul(hash ^ id, 0x01000193);
+  return hash;
 }
 
 /** The ids without the end-of-text id that was sampled last, if one was. */

@@ -159,7 +159,7 @@ describe("help", () => {
       "forager greet <name>",
       "say hello",
       "--times",
-      "--dry-run  say nothing",
+      "--dry-run say nothing",
       "--json",
       "forager greet Ada",
       "says hello",

@@ -11,14 +11,9 @@ export interface CommandRow {
 /** Every command, in the order --help lists them. */
 export const commandRows: readonly CommandRow[] = [
   {
-    name: "train",
-    describe: "train a policy: warm-up, reinforcement learning, evaluations",
-    load: async () => (await import("./train.ts")).command,
-  },
-  {
-    name: "sft",
-    describe: "the supervised warm-up alone",
-    load: async () => (await import("./sft.ts")).command,
+    name: "init",
+    describe: "write a commented starter (config, questions, corpus) into a new folder",
+    load: async () => (await import("./init.ts")).command,
   },
   {
     name: "train",
@@ -31,9 +26,24 @@ export const commandRows: readonly CommandRow[] = [
     load: async () => (await import("./sft.ts")).command,
   },
   {
-    name: "init",
-    describe: "write a commented starter (config, questions, corpus) into a new folder",
-    load: async () => (await import("./init.ts")).command,
+    name: "eval",
+    describe: "EM@k and the rest on a config's benchmarks, with intervals",
+    load: async () => (await import("./eval.ts")).command,
+  },
+  {
+    name: "rollout",
+    describe: "play questions with a policy and look at the episodes",
+    load: async () => (await import("./rollout.ts")).command,
+  },
+  {
+    name: "play",
+    describe: "take the policy's seat yourself",
+    load: async () => (await import("./play.ts")).command,
+  },
+  {
+    name: "eval",
+    describe: "EM@k and the rest on a benchmark, with intervals",
+    load: async () => (await import("./eval.ts")).command,
   },
   {
     name: "score",
@@ -44,6 +54,16 @@ export const commandRows: readonly CommandRow[] = [
     name: "merge",
     describe: "write a run's policy as a plain Hugging Face folder",
     load: async () => (await import("./merge.ts")).command,
+  },
+  {
+    name: "rollout",
+    describe: "play episodes and look at them",
+    load: async () => (await import("./rollout.ts")).command,
+  },
+  {
+    name: "play",
+    describe: "take the policy's seat yourself",
+    load: async () => (await import("./play.ts")).command,
   },
   {
     name: "index build",

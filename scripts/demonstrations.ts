@@ -1,10 +1,11 @@
 import { DataError } from "../core/errors.ts";
 import { rng } from "../core/rng.ts";
-import { drawHops } from "../datasets/curriculum.ts";
+import { drawHops, type HopMix } from "../datasets/curriculum.ts";
 import { readPassages } from "../datasets/jsonl.ts";
 import type { Passage, Task } from "../datasets/task.ts";
+import { clusterSize } from "../datasets/world/relations.ts";
 import type { World } from "../datasets/world.ts";
-import { expertHabits } from "../env/experts/habits.ts";
+import { expertHabits, type Habits } from "../env/experts/habits.ts";
 import { passageExpert } from "../env/experts/passages.ts";
 import { expertSeat } from "../env/experts/turns.ts";
 import { memoryRetriever } from "../env/search/memory.ts";
@@ -16,51 +17,65 @@ import type { Setup } from "./setup.ts";
 /** Demonstration number `index`; the same index gives the same one. Undefined where the expert could not show it. */
 export type Demonstrate = (index: number) => Promise<Trajectory | undefined>;
 
-/** Clusters of a fresh world: enough pages that a search has something to get wrong. */
-const freshClusters = 8;
-
-/** The scripted demonstrators of the config: over fresh worlds, or over the supporting passages of real questions. */
-export async function scriptedExperts(setup: Setup): Promise<Demonstrate> {
-  return setup.world ? worldExperts(setup, setup.world) : passageExperts(setup);
+/** Which demonstrators a stage of the warm-up asks for. */
+export interface ExpertStage {
+  readonly habits: string;
+  readonly hopMix: HopMix;
+  readonly steps: number;
 }
 
-function worldExperts(setup: Setup, world: World): Demonstrate {
+/** The scripted demonstrators of the config: over fresh worlds, or over the supporting passages of real questions. */
+export async function scriptedExperts(setup: Setup, stage: ExpertStage): Promise<Demonstrate> {
+  const habits = expertHabits(stage.habits);
+  return setup.world ? worldExperts(setup, setup.world, habits, stage) : passageExperts(setup, habits);
+}
+
+/** Entities that one demonstration touches, on average, and token slots that it fills. */
+const [entitiesEach, slotsEach] = [2.5, 100];
+
+/**
+ * One fresh world for the whole warm-up, of names that neither training nor any benchmark uses and, as far as
+ * there are names, so many that hardly an entity comes twice: what is learnt is reading and not facts.
+ * (With a new small world every few steps the policy learnt that world's names by heart instead, and never to read.)
+ */
+function freshWorld({ config }: Setup, world: World, steps: number): World {
+  const wanted = Math.ceil((steps * config.sft.slots * entitiesEach) / (slotsEach * clusterSize));
+  const clusters = Math.max(4, Math.min(wanted, world.spareClusters));
+  return world.freshClusters(0, clusters);
+}
+
+function worldExperts(
+  setup: Setup,
+  world: World,
+  habits: Habits,
+  { hopMix, steps }: ExpertStage,
+): Demonstrate {
   const { config, tokenizer, renderer } = setup;
   const { seed } = config.run;
-  const habits = expertHabits(config.sft.source.kind === "experts" ? config.sft.source.habits : "clean");
-  const mix = config.sft.hopMix;
-  let open: { draw: number; world: World; environment: Setup["environment"] } | undefined;
+  const fresh = freshWorld(setup, world, steps);
+  const clusters = fresh.splits.train[1];
+  const environment = setup.makeEnvironment(memoryRetriever(fresh.passages));
   return async (index) => {
-    const draw = Math.floor(index / indicesPerDraw);
-    if (open?.draw !== draw) {
-      // Names that neither training nor any benchmark uses, so that what is learnt is reading and not facts.
-      const fresh = world.freshClusters(draw, freshClusters);
-      open = { draw, world: fresh, environment: setup.makeEnvironment(memoryRetriever(fresh.passages)) };
-    }
     const random = rng(seed, "demonstration", index);
-    const { task, plan } = open.world.question(
-      random,
-      random.int(freshClusters),
-      drawHops(mix, 1, random)[0]!,
-    );
+    const hops = drawHops(hopMix, 1, random)[0]!;
+    const { task, plan } = fresh.question(random, random.int(clusters), hops);
     return demonstrate({
       task,
       member: index % indicesPerDraw,
-      environment: open.environment,
+      environment,
       tokenizer,
       renderer,
       seed,
-      step: draw,
+      step: Math.floor(index / indicesPerDraw),
       expert: expertSeat(plan, habits, random),
       contextTokens: setup.start.config.contextTokens,
     });
   };
 }
 
-async function passageExperts(setup: Setup): Promise<Demonstrate> {
+async function passageExperts(setup: Setup, habits: Habits): Promise<Demonstrate> {
   const { config, tokenizer, renderer, environment } = setup;
   const { seed } = config.run;
-  const habits = expertHabits(config.sft.source.kind === "experts" ? config.sft.source.habits : "clean");
   const tasks = (setup.trainTasks ?? []).filter((task) => (task.supportingIds?.length ?? 0) > 0);
   const wanted = new Set(tasks.flatMap((task) => task.supportingIds ?? []));
   const passages = new Map<string, Passage>();

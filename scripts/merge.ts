@@ -5,17 +5,16 @@ import { writeFileAtomic, writeFolderAtomic } from "../core/files.ts";
 import { loadPolicy, savePolicy } from "../rl/policy/checkpoint.ts";
 import { readJson } from "../rl/policy/hf-config.ts";
 import { mergeLora } from "../rl/policy/merge-lora.ts";
-import type { Policy } from "../rl/policy/policy.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
 import { type CheckpointState, readCheckpointState } from "../rl/run-checkpoint.ts";
-import { listCheckpoints, openRunFolder } from "../track/run-folder.ts";
+import { checkpointOf, checkSameWeights } from "./checkpoint-of.ts";
 import { defineCommand } from "./command.ts";
 
 export const command = defineCommand({
   positionals: "<run>",
   examples: [
     ["forager merge runs/smollm2 --out smollm2-rl", "the run's last policy as a plain Hugging Face folder"],
-    ["forager merge runs/smollm2/checkpoints/rl-000040 --out at-40", "the policy of one checkpoint"],
+    ["forager merge runs/smollm2 --step 40 --out at-40", "as it was after 40 steps"],
   ],
   builder: (yargs) =>
     yargs
@@ -24,9 +23,10 @@ export const command = defineCommand({
         demandOption: true,
         describe: "a run folder (its last checkpoint is taken) or one of its checkpoints",
       })
-      .option("out", { type: "string", demandOption: true, describe: "folder to write, new or empty" }),
-  async run({ run, out }, output) {
-    const merged = await merge(run, out);
+      .option("out", { type: "string", demandOption: true, describe: "folder to write, new or empty" })
+      .option("step", { type: "number", describe: "of a run: the checkpoint after this many RL steps" }),
+  async run({ run, out, step }, output) {
+    const merged = await merge(run, out, step);
     output.line(`${merged.checkpoint} -> ${out}`);
     output.line("Next: use it as `model.path`, or load it with transformers or vLLM.");
     output.result({ out, ...merged });
@@ -53,16 +53,17 @@ const tokenizerFiles = [
 export async function merge(
   run: string,
   out: string,
+  step?: number,
 ): Promise<{ readonly checkpoint: string; readonly weightsSha256: string }> {
   checkOut(out);
-  const checkpoint = checkpointOf(run);
+  const checkpoint = checkpointOf(run, step);
   const state = readCheckpointState(checkpoint);
   const base = state.training === "lora" ? baseOf(state, checkpoint) : checkpoint;
   const policy =
     state.training === "lora"
       ? loadPolicy(base, { training: "lora", adapter: join(checkpoint, "adapter"), seed: 0 })
       : loadPolicy(base, { training: "full", seed: 0 });
-  checkSame(policy, state, checkpoint);
+  checkSameWeights(policy, state, checkpoint);
   const merged = mergeLora(policy);
   await writeFolderAtomic(out, async (folder) => {
     savePolicy(merged, folder);
@@ -87,18 +88,6 @@ function checkOut(out: string): void {
     });
 }
 
-/** The checkpoint itself, or the last one of a run folder. */
-function checkpointOf(run: string): string {
-  if (existsSync(join(run, "state.json"))) return run;
-  const last = listCheckpoints(openRunFolder(run)).at(-1);
-  if (last) return last.path;
-  throw new CheckpointError({
-    what: "the run has no checkpoint yet",
-    where: join(run, "checkpoints"),
-    next: "Continue it with `forager train --resume`.",
-  });
-}
-
 function baseOf(state: CheckpointState, checkpoint: string): string {
   const { base } = state;
   if (base !== undefined && existsSync(join(base, "config.json"))) return base;
@@ -108,18 +97,6 @@ function baseOf(state: CheckpointState, checkpoint: string): string {
     got: base ?? "no `base`",
     expected: "the Hugging Face folder it was trained from",
     next: "Put the model back, or change `base` to where it is now.",
-  });
-}
-
-function checkSame(policy: Policy, state: CheckpointState, checkpoint: string): void {
-  const sha = weightsSha256(policy);
-  if (sha === state.weightsSha256) return;
-  throw new CheckpointError({
-    what: "the weights are not those that were saved",
-    where: checkpoint,
-    got: sha.slice(0, 12),
-    expected: state.weightsSha256.slice(0, 12),
-    next: "The checkpoint or its base model was changed; merge another checkpoint or restore the base model.",
   });
 }
 

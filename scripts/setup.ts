@@ -2,41 +2,29 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../configs/schema.ts";
 import { ConfigError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
 import type { TaskSource } from "../datasets/batch.ts";
-import { benchmarkOrder, inOrder } from "../datasets/benchmark.ts";
-import { describeDropped, type LoadedTasks } from "../datasets/jsonl.ts";
-import { loadBenchmark, loadSource } from "../datasets/load.ts";
 import type { Task } from "../datasets/task.ts";
 import type { World } from "../datasets/world.ts";
+import type { Params } from "../engine/array.ts";
 import type { Engine } from "../engine/engine.ts";
 import { openEngine } from "../engine/open.ts";
 import type { Environment } from "../env/environment.ts";
 import { researcher } from "../env/researcher.ts";
+import { describeCorpus, hasManifest } from "../env/search/manifest.ts";
 import { openRetriever } from "../env/search/open.ts";
 import type { Retriever } from "../env/search/retriever.ts";
-import { normalizerOf } from "../reward/normalize.ts";
+import { partNames } from "../reward/parts.ts";
 import type { Scorer } from "../reward/scored.ts";
 import { makeScorer } from "../reward/scorer.ts";
-import { loadPolicy, withContext } from "../rl/policy/checkpoint.ts";
-import { loraOf, tinyModel, trainingOf } from "../rl/policy/config.ts";
-import { initPolicy } from "../rl/policy/init.ts";
+import { algorithmOf } from "../rl/config.ts";
 import type { Policy } from "../rl/policy/policy.ts";
-import { loadTokenizer } from "../rollout/hf-tokenizer.ts";
-import { checkPrompts } from "../rollout/prompt.ts";
-import { createRenderer, loadChatTemplate } from "../rollout/renderer.ts";
-import { tinyTokenizer } from "../rollout/tiny-tokenizer.ts";
 import type { Renderer, Tokenizer } from "../rollout/tokenizer.ts";
 import type { Vocabulary } from "../rollout/vocabulary.ts";
-import { corpusVocabulary } from "./corpus-vocabulary.ts";
 import type { Extensions } from "./extensions.ts";
+import { type Benchmark, openInputs } from "./inputs.ts";
 import type { Output } from "./output.ts";
 import type { Progress } from "./progress.ts";
-
-export interface Benchmark {
-  readonly name: string;
-  /** In the recorded order. */
-  readonly tasks: readonly Task[];
-}
 
 /** Everything that a config names, opened and checked. */
 export interface Setup {
@@ -60,41 +48,92 @@ export interface Setup {
 }
 
 /**
- * Opens what a config names, in the order in which things are cheap to check: data, tokenizer, index, weights.
+ * Opens what a config names, in the order in which things are cheap to check: data, tokenizer, weights, names, index.
  * @throws ConfigError, DataError or CheckpointError before the first token
  */
 export async function openSetup(
   config: Config,
-  o: { output: Output; signal: AbortSignal; extensions?: Extensions },
+  o: { output: Output; signal: AbortSignal; extensions?: Extensions | undefined },
 ): Promise<Setup> {
-  const { output, signal, extensions } = o;
-  const normalize = normalizerOf(config.reward.normalizer).normalize;
-  const train = await loadSource(config.data.train, config.run.seed, normalize);
-  if (train.loaded) tellDropped(output, "data.train", train.loaded);
-  const benchmarks: Benchmark[] = [];
-  for (const { name, source, limit } of config.eval.benchmarks) {
-    const loaded = await loadBenchmark(source, normalize);
-    tellDropped(output, `benchmark ${name}`, loaded);
-    const order = benchmarkOrder(loaded.tasks, config.eval.seed);
-    benchmarks.push({ name, tasks: inOrder(loaded.tasks, order.slice(0, limit ?? order.length)) });
+  const inputs = await openInputs(config, o.output);
+  const { train, vocabulary, ...opened } = inputs;
+  const score = openScorer(config, o.extensions);
+  const makeEnvironment = environmentMaker(config, o.extensions);
+  const retriever = await openSearch(config, train.world, o);
+  try {
+    const engine = await openEngine(config.engine);
+    return {
+      ...opened,
+      config,
+      engine,
+      retriever,
+      makeEnvironment,
+      environment: makeEnvironment(retriever),
+      score,
+      source: train.source,
+      ...(vocabulary ? { vocabulary } : {}),
+      ...(train.loaded ? { trainTasks: train.loaded.tasks } : {}),
+      ...(train.world ? { world: train.world } : {}),
+      async close() {
+        await retriever.close();
+        await engine.dispose();
+      },
+    };
+  } catch (error) {
+    await retriever.close();
+    throw error;
   }
+}
 
-  const questions = [...(train.loaded?.tasks ?? []), ...benchmarks.flatMap((b) => b.tasks)];
-  const vocabulary = config.model.tiny
-    ? ((train.world?.vocabulary as Vocabulary | undefined) ??
-      (await corpusVocabulary(config.search.corpus, questions)))
-    : undefined;
-  const tokenizer = vocabulary ? tinyTokenizer(vocabulary) : loadTokenizer(modelPath(config));
-  const renderer = createRenderer(
-    tokenizer,
-    config.rollout.prompt,
-    config.model.path ? loadChatTemplate(config.model.path) : undefined,
-  );
+/**
+ * Checks all that `openSetup` checks and makes nothing: an index that is not there yet is not built.
+ * @returns what was found, a line each, for people
+ */
+export async function checkSetup(
+  config: Config,
+  o: { output: Output; signal: AbortSignal; extensions?: Extensions | undefined },
+): Promise<string[]> {
+  const { train, benchmarks, tokenizer, start } = await openInputs(config, o.output);
+  openScorer(config, o.extensions);
+  environmentMaker(config, o.extensions);
+  const { index, corpus } = config.search;
+  const unbuilt = index !== undefined && corpus !== undefined && !hasManifest(index);
+  if (unbuilt) describeCorpus(corpus);
+  else await (await openSearch(config, train.world, o)).close();
+  await (await openEngine(config.engine)).dispose();
+  const count = (params: Params) => Object.values(params).reduce((n, { data }) => n + data.length, 0);
+  const [learning, fixed] = [count(start.trainable), count(start.frozen)];
+  return [
+    `model: ${learning + fixed} parameters, ${learning} of them trained; ${tokenizer.vocabSize} tokens; context ${start.config.contextTokens}`,
+    `training questions: ${train.loaded ? train.loaded.tasks.length : "drawn from the synthetic world"}`,
+    ...benchmarks.map(({ name, tasks }) => `benchmark ${name}: ${tasks.length} questions`),
+    ...(unbuilt ? [`the index ${index} would be built from ${corpus}`] : []),
+  ];
+}
 
+function openScorer({ reward, rl }: Config, extensions: Extensions | undefined): Scorer {
+  const score = makeScorer(reward, extensions?.rewards);
+  const { filterMetric } = algorithmOf(rl);
+  const names = ["reward", ...partNames, ...Object.keys(extensions?.rewards ?? {})];
+  if (names.includes(filterMetric)) return score;
+  const close = nearest(filterMetric, names);
+  throw new ConfigError({
+    what: `there is no reward part \`${filterMetric}\` to filter on`,
+    where: "rl.filterMetric",
+    expected: `one of ${names.join(", ")}`,
+    next: close ? `Did you mean \`${close}\`?` : "Name one of these.",
+  });
+}
+
+async function openSearch(
+  { search }: Config,
+  world: World | undefined,
+  { output, signal }: { output: Output; signal: AbortSignal },
+): Promise<Retriever> {
   let bar: Progress | undefined;
   let told = 0;
-  const retriever = await openRetriever(config.search, {
-    passages: train.world?.passages,
+  const retriever = await openRetriever(search, {
+    passages: world?.passages,
     signal,
     onProgress: ({ passages, total }) => {
       bar ??= output.progress("building the index", total);
@@ -103,53 +142,7 @@ export async function openSetup(
     },
   });
   bar?.done();
-
-  const start = startPolicy(config, tokenizer);
-  const contextTokens = start.config.contextTokens;
-  checkPrompts(questions.slice(0, 20_000), renderer, tokenizer, contextTokens);
-  const makeEnvironment = environmentMaker(config, extensions);
-  const engine = await openEngine(config.engine);
-  return {
-    config,
-    engine,
-    start,
-    tokenizer,
-    renderer,
-    retriever,
-    benchmarks,
-    makeEnvironment,
-    ...(vocabulary ? { vocabulary } : {}),
-    environment: makeEnvironment(retriever),
-    score: makeScorer(config.reward, extensions?.rewards),
-    source: train.source,
-    ...(train.loaded ? { trainTasks: train.loaded.tasks } : {}),
-    ...(train.world ? { world: train.world } : {}),
-    async close() {
-      await retriever.close();
-      await engine.dispose();
-    },
-  };
-}
-
-const modelPath = (config: Config): string => config.model.path as string;
-
-/** The policy as the config says: a folder's weights, or random ones of our own shape. */
-export function startPolicy({ model, run }: Config, tokenizer: Tokenizer): Policy {
-  const policy = model.tiny
-    ? initPolicy(
-        tinyModel(model.tiny, {
-          size: tokenizer.vocabSize,
-          eosIds: tokenizer.eosIds,
-          padId: tokenizer.padId,
-        }),
-        run.seed,
-      )
-    : loadPolicy(model.path as string, {
-        training: trainingOf(model) === "full" ? "full" : loraOf(model)!,
-        adapter: model.adapter,
-        seed: run.seed,
-      });
-  return withContext(policy, model.contextTokens);
+  return retriever;
 }
 
 function environmentMaker(
@@ -167,11 +160,6 @@ function environmentMaker(
       next: "Name one of these, or add yours with defineForager({ environments }).",
     });
   return (retriever) => own({ retriever, config: env, seed: run.seed });
-}
-
-function tellDropped(output: Output, where: string, loaded: LoadedTasks): void {
-  const text = describeDropped(loaded);
-  if (text) output.warn(`${where}: ${text}`);
 }
 
 /** Files that make a model folder's tokenizer, to be copied beside the weights we write. */

@@ -1,11 +1,11 @@
-import { join } from "node:path";
 import { loadConfig } from "../configs/load-config.ts";
 import { ConfigError } from "../core/errors.ts";
-import { closingWords } from "./closing-words.ts";
+import { checkpointPath, checkRunFolder } from "../track/run-folder.ts";
 import { defineCommand } from "./command.ts";
-import { openRecord, startRecord } from "./run-record.ts";
+import { runInto } from "./run-into.ts";
+import { runPath, startRecord } from "./run-record.ts";
 import { openSetup } from "./setup.ts";
-import { runTraining, summaryOf } from "./train-run.ts";
+import { checkWarmUp } from "./warm-up.ts";
 import { withConfig } from "./with-config.ts";
 
 export const command = defineCommand({
@@ -22,27 +22,20 @@ export const command = defineCommand({
         next: "Set sft.steps, e.g. `forager sft my.yaml sft.steps=500`.",
       });
     const began = Date.now();
+    const now = new Date(began);
+    const place = runPath(loaded.config, now);
+    checkRunFolder(place);
     const setup = await openSetup(loaded.config, { output, signal, ...(extensions ? { extensions } : {}) });
     try {
-      const folder = startRecord(loaded, new Date());
-      const record = openRecord(folder, setup);
-      output.line(`run folder ${folder.path}`);
+      await checkWarmUp(setup);
+      const { folder, lock } = startRecord(place, loaded, setup, now);
       try {
-        const result = await runTraining(setup, record, { output, signal });
-        const summary = {
-          status: result.status,
-          steps: 0,
-          seconds: (Date.now() - began) / 1e3,
-          evals: result.evals.map(summaryOf),
-          weightsSha256: result.weightsSha256,
-        };
-        record.summary(summary);
-        closingWords(setup, record, result, output);
-        const model = join(folder.checkpoints, "rl-000000");
-        if (result.status === "done") output.line(`the policy: ${model}  (use it as model.path)`);
+        const summary = await runInto(folder, setup, { output, signal, began });
+        const model = checkpointPath(folder, "rl", 0);
+        if (summary.status === "done") output.line(`the policy: ${model}  (use it as model.path)`);
         output.result({ folder: folder.path, model, ...summary });
       } finally {
-        record.close();
+        lock.release();
       }
     } finally {
       await setup.close();

@@ -1,17 +1,19 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { Loaded } from "../configs/load.ts";
 import { loadConfig } from "../configs/load-config.ts";
 import { printConfig } from "../configs/print.ts";
 import type { Config } from "../configs/schema.ts";
 import { ConfigError } from "../core/errors.ts";
-import { openRunFolder, type RunFolder, readJson } from "../track/run-folder.ts";
-import { closingWords } from "./closing-words.ts";
+import { checkRunFolder, openRunFolder, type RunFolder } from "../track/run-folder.ts";
+import { lockRun } from "../track/run-lock.ts";
 import { defineCommand } from "./command.ts";
 import type { Extensions } from "./extensions.ts";
 import type { Output } from "./output.ts";
-import { countAttempt, openRecord, type RunRecord, type Summary, startRecord } from "./run-record.ts";
-import { openSetup, type Setup } from "./setup.ts";
-import { type RunResult, runTraining, summaryOf } from "./train-run.ts";
+import { runInto } from "./run-into.ts";
+import { checkConfigUnchanged, checkModelInPlace, takeUp } from "./run-meta.ts";
+import { readSummary, runPath, startRecord } from "./run-record.ts";
+import { checkSetup, openSetup } from "./setup.ts";
+import { checkWarmUp } from "./warm-up.ts";
 import { withOptionalConfig } from "./with-config.ts";
 
 export const command = defineCommand({
@@ -48,75 +50,77 @@ export const command = defineCommand({
         got: overrides.join(" "),
         next: "Start a new run to change values.",
       });
-    const loaded = loadConfig(resume === undefined ? (path as string) : configOf(resume), overrides);
-    if (dryRun) {
-      output.print(printConfig(loaded.config, loaded.stated));
-      output.result({ config: loaded.config });
-      return;
-    }
-    const began = Date.now();
-    const setup = await openSetup(loaded.config, { output, signal, ...(extensions ? { extensions } : {}) });
-    try {
-      const folder = resume === undefined ? startRecord(loaded, new Date()) : openRunFolder(resume);
-      if (resume !== undefined) countAttempt(folder);
-      await trainInto(folder, setup, { output, signal, began });
-    } finally {
-      await setup.close();
-    }
+    const attempt = { output, signal, began: Date.now(), ...(extensions ? { extensions } : {}) };
+    if (resume === undefined) await begin(loadConfig(path as string, overrides), dryRun, attempt);
+    else await goOn(openRunFolder(resume), dryRun, attempt);
   },
 });
 
-function configOf(run: string): string {
-  openRunFolder(run);
-  return join(run, "config.yaml");
+interface Attempt {
+  readonly output: Output;
+  readonly signal: AbortSignal;
+  /** Date.now() at the start. */
+  readonly began: number;
+  readonly extensions?: Extensions;
 }
 
-/** Trains into a folder; whatever happens, summary.json says how it ended. */
-async function trainInto(
-  folder: RunFolder,
-  setup: Setup,
-  o: { output: Output; signal: AbortSignal; began: number },
-): Promise<void> {
-  const record = openRecord(folder, setup);
-  const { output } = o;
-  output.line(`run folder ${folder.path}`);
-  output.event("run", { folder: folder.path });
-  const earlier = secondsSoFar(folder);
-  const seconds = () => earlier + (Date.now() - o.began) / 1e3;
+/** A new run. */
+async function begin(loaded: Loaded<Config>, dryRun: boolean, o: Attempt): Promise<void> {
+  const { config } = loaded;
+  const now = new Date(o.began);
+  const path = runPath(config, now);
+  checkRunFolder(path);
+  if (dryRun) return showPlan(loaded, o);
+  const setup = await openSetup(config, o);
   try {
-    const result = await runTraining(setup, record, o);
-    const summary = summarize(result, seconds());
-    record.summary(summary);
-    closingWords(setup, record, result, output);
-    output.result({ folder: folder.path, ...summary });
-  } catch (error) {
-    record.summary({
-      status: "failed",
-      steps: 0,
-      seconds: seconds(),
-      evals: [],
-      weightsSha256: "",
-      error: error instanceof Error ? error.message : String(error),
-    });
-    throw error;
+    await checkWarmUp(setup);
+    const { folder, lock } = startRecord(path, loaded, setup, now);
+    try {
+      o.output.result({ folder: folder.path, ...(await runInto(folder, setup, o)) });
+    } finally {
+      lock.release();
+    }
   } finally {
-    record.close();
+    await setup.close();
   }
 }
 
-function summarize(result: RunResult, seconds: number): Summary {
-  return {
-    status: result.status,
-    steps: result.steps,
-    seconds: Math.round(seconds * 10) / 10,
-    evals: result.evals.map(summaryOf),
-    weightsSha256: result.weightsSha256,
-  };
+/** A run that was stopped, killed or failed, from its last checkpoint on. */
+async function goOn(folder: RunFolder, dryRun: boolean, o: Attempt): Promise<void> {
+  if (isFinished(folder, o.output)) return;
+  const lock = lockRun(folder.path);
+  try {
+    if (isFinished(folder, o.output)) return; // in the meantime
+    checkConfigUnchanged(folder);
+    const loaded = loadConfig(join(folder.path, "config.yaml"));
+    checkModelInPlace(loaded.config);
+    if (dryRun) return showPlan(loaded, o);
+    const setup = await openSetup(loaded.config, o);
+    try {
+      takeUp(folder, setup, o.output);
+      o.output.result({ folder: folder.path, ...(await runInto(folder, setup, o)) });
+    } finally {
+      await setup.close();
+    }
+  } finally {
+    lock.release();
+  }
 }
 
-function secondsSoFar(folder: RunFolder): number {
-  const path = join(folder.path, "summary.json");
-  return existsSync(path) ? ((readJson(path) as Partial<Summary>).seconds ?? 0) : 0;
+function isFinished(folder: RunFolder, output: Output): boolean {
+  const summary = readSummary(folder);
+  if (summary?.status !== "done") return false;
+  output.print(
+    `This run is finished: ${summary.steps} steps, weightsSha256 ${summary.weightsSha256}. Nothing to do.`,
+  );
+  output.result({ folder: folder.path, ...summary });
+  return true;
 }
 
-export type { Config, Extensions, RunRecord };
+/** A dry run: everything is checked and nothing made. */
+async function showPlan({ config, stated }: Loaded<Config>, o: Attempt): Promise<void> {
+  const found = await checkSetup(config, o);
+  o.output.print(printConfig(config, stated));
+  for (const line of found) o.output.line(line);
+  o.output.result({ config });
+}

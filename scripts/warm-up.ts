@@ -1,11 +1,12 @@
 import type { AdamState } from "../rl/adam.ts";
-import { createLearner, type Learner } from "../rl/learner.ts";
+import { type SftStage, sftStages } from "../rl/config.ts";
+import { createLearner } from "../rl/learner.ts";
 import type { Policy } from "../rl/policy/policy.ts";
 import type { RunState } from "../rl/run-checkpoint.ts";
 import { learningRateAt } from "../rl/schedule.ts";
 import { sftBatches, sftStep } from "../rl/sft.ts";
 import type { Metrics } from "../track/run-db.ts";
-import { scriptedExperts } from "./demonstrations.ts";
+import { type Demonstrate, scriptedExperts } from "./demonstrations.ts";
 import type { Setup } from "./setup.ts";
 import { storedTrajectories } from "./stored-trajectories.ts";
 
@@ -19,37 +20,74 @@ const likelihood = {
   entropyCoefficient: 0,
 } as const;
 
+const opened = new WeakMap<Setup, Map<number, Promise<Demonstrate>>>();
+
+/** The demonstrations of one stage, opened once. */
+function demonstrationsOf(setup: Setup, stage: SftStage): Promise<Demonstrate> {
+  const { source, from } = stage;
+  const stages = opened.get(setup) ?? new Map<number, Promise<Demonstrate>>();
+  opened.set(setup, stages);
+  const demonstrations =
+    stages.get(from) ??
+    (source.kind === "experts"
+      ? scriptedExperts(setup, { ...stage, habits: source.habits })
+      : storedTrajectories(setup, source.path));
+  stages.set(from, demonstrations);
+  return demonstrations;
+}
+
+/** Opens the demonstrations of every stage, before there is a run folder. @throws DataError when there are none */
+export async function checkWarmUp(setup: Setup): Promise<void> {
+  for (const stage of sftStages(setup.config.sft)) await demonstrationsOf(setup, stage);
+}
+
 /** Supervised steps, one after the other; the caller logs and saves. Yields after each step, steps counted from 1. */
 export async function* warmUp(
   setup: Setup,
   from: { step: number; policy: Policy; adam: AdamState },
 ): AsyncGenerator<RunState & { metrics: Metrics }> {
+  let at = from;
+  for (const stage of sftStages(setup.config.sft)) {
+    if (at.step >= stage.from + stage.steps) continue;
+    for await (const done of runStage(setup, stage, at)) {
+      at = done;
+      yield done;
+    }
+  }
+}
+
+async function* runStage(
+  setup: Setup,
+  stage: SftStage,
+  at: { step: number; policy: Policy; adam: AdamState },
+) {
   const { sft } = setup.config;
-  const source = sft.source;
-  const demonstrate =
-    source.kind === "experts" ? await scriptedExperts(setup) : await storedTrajectories(setup, source.path);
-  const learner: Learner = createLearner({
+  const { schedule, steps } = stage;
+  const demonstrate = await demonstrationsOf(setup, stage);
+  const resumed = at.step > stage.from ? { state: at.adam } : {};
+  const learner = createLearner({
     ...setup,
-    policy: from.policy,
+    policy: at.policy,
     loss: likelihood,
     optimizer: sft.optimizer,
     slots: sft.slots,
-    ...(from.step > 0 ? { state: from.adam } : {}),
+    ...resumed,
   });
+  const { contextTokens } = at.policy.config;
   const batch = sftBatches(demonstrate, {
     slots: sft.slots,
     observationWeight: sft.observationWeight,
-    contextTokens: from.policy.config.contextTokens,
+    contextTokens,
   });
-  for (let step = from.step; step < sft.steps; step++) {
+  for (let step = at.step; step < stage.from + steps; step++) {
     const began = performance.now();
     const rows = await batch(step);
     const drawn = performance.now();
-    const lr = learningRateAt(step, sft.steps, sft.schedule);
+    const lr = learningRateAt(step - stage.from, steps, schedule);
     const report = await sftStep(learner, rows, lr);
     const seconds = (performance.now() - drawn) / 1e3;
     yield {
-      phase: "sft",
+      phase: "sft" as const,
       step: step + 1,
       policy: learner.policy,
       adam: learner.optimizer,

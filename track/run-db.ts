@@ -27,13 +27,16 @@ export interface StepRecord {
   readonly trajectories: readonly TrajectoryRecord[];
 }
 
+export type StepMetrics = Pick<StepRecord, "phase" | "step" | "metrics">;
+
 export interface RunDb {
   commit(record: StepRecord): void;
-  event(phase: Phase, step: number, name: string, data: unknown): void;
+  /** Writes events of one step, all or none. */
+  event(phase: Phase, step: number, name: string, ...data: readonly unknown[]): void;
   /** Forgets everything after `step` of `phase` (what a killed run did past its last checkpoint). */
   rollBack(phase: Phase, step: number): void;
   /** Metrics of every committed step, warm-up first. */
-  metrics(): { phase: Phase; step: number; metrics: Metrics }[];
+  metrics(): StepMetrics[];
   events(name?: string): { phase: Phase; step: number; name: string; data: unknown }[];
   trajectories(step: number): StoredTrajectory[];
   close(): void;
@@ -113,7 +116,9 @@ export function openRunDb(folder: string, o: { keepTokens: boolean } = { keepTok
   return {
     commit,
     rollBack,
-    event: (phase, step, name, data) => void putEvent.run(phase, step, name, JSON.stringify(data)),
+    event: db.transaction((phase: Phase, step: number, name: string, ...data: readonly unknown[]) => {
+      for (const each of data) putEvent.run(phase, step, name, JSON.stringify(each));
+    }),
     metrics: () =>
       (
         db.prepare("SELECT * FROM steps ORDER BY phase DESC, step").all() as {
@@ -142,7 +147,7 @@ function open(path: string): Database.Database {
   try {
     const db = new Database(path);
     db.pragma("journal_mode = WAL");
-    db.pragma("synchronous = NORMAL");
+    db.pragma("synchronous = FULL"); // a checkpoint never outlives the steps before it, not even a power cut
     db.exec(schema);
     return db;
   } catch (cause) {

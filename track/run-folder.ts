@@ -1,9 +1,21 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import {
+  accessSync,
+  appendFileSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { CheckpointError, ConfigError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/files.ts";
-import type { Phase, RunDb } from "./run-db.ts";
+import type { Phase, RunDb, StepMetrics } from "./run-db.ts";
+import { lockFiles } from "./run-lock.ts";
 
 /** A run folder and the names in it. */
 export interface RunFolder {
@@ -12,31 +24,72 @@ export interface RunFolder {
   readonly evals: string;
 }
 
-/** What made this run: enough to argue with it later. */
-export interface RunMeta {
-  readonly name: string;
-  readonly forager: string;
-  readonly node: string;
-  readonly platform: string;
-  readonly threads: number;
-  /** Git revision of the working directory, "+" when it has changes; absent outside a repository. */
-  readonly revision?: string;
-  readonly configSha256: string;
-  readonly startedAt: string;
-  readonly attempts: number;
+/** What a start that was cut short leaves: a folder with nothing else in it was never begun. */
+const beginnings = ["checkpoints", "evals", "meta.json", ...lockFiles];
+
+/**
+ * Checks that a new run can go here, without making anything: the folder is new or empty, and the nearest folder above
+ * it can be written. @throws ConfigError
+ */
+export function checkRunFolder(path: string): void {
+  let above = resolve(path);
+  while (!existsSync(above) && dirname(above) !== above) above = dirname(above);
+  const wrong = (what: string, got?: string) =>
+    new ConfigError({
+      what,
+      where: path,
+      ...(got === undefined ? {} : { got }),
+      next: "Name another with run.dir=….",
+    });
+  if (!statSync(above).isDirectory())
+    throw wrong("the run folder cannot be made", `${above} is a file, not a folder`);
+  try {
+    accessSync(above, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw wrong("the run folder cannot be written", (cause as Error).message);
+  }
+  if (!existsSync(path)) return;
+  const found = readdirSync(path).filter((name) => !beginnings.includes(name) && !name.endsWith(".tmp"));
+  if (found.length === 0) return;
+  const isRun = found.includes("config.yaml");
+  throw new ConfigError({
+    what: isRun ? "there is a run in this folder already" : "the run folder is not empty",
+    where: path,
+    ...(isRun ? {} : { got: found.slice(0, 3).join(", ") }),
+    next: isRun
+      ? `Continue it with \`forager train --resume ${path}\`, or name another with run.dir=….`
+      : "Name another with run.dir=….",
+  });
 }
 
 /** Makes a new run folder. @throws ConfigError when the folder exists and is not empty. */
 export function createRunFolder(path: string): RunFolder {
-  if (existsSync(path) && readdirSync(path).length > 0)
-    throw new ConfigError({
-      what: "the run folder is not empty",
-      where: path,
-      next: `Name another with run.dir=…, or continue it with \`forager train --resume ${path}\`.`,
-    });
-  mkdirSync(join(path, "checkpoints"), { recursive: true });
-  mkdirSync(join(path, "evals"), { recursive: true });
-  return folderOf(path);
+  checkRunFolder(path);
+  const folder = folderOf(path);
+  makeFolders(folder);
+  return folder;
+}
+
+/** Also for a folder that someone copied without its empty folders. */
+export function makeFolders({ checkpoints, evals }: RunFolder): void {
+  mkdirSync(checkpoints, { recursive: true });
+  mkdirSync(evals, { recursive: true });
+}
+
+/** Removes the temporary files of writes that were killed. Only for the process that holds the run's lock. */
+export function sweep({ path, checkpoints, evals }: RunFolder): void {
+  const inEvals = readdirSync(evals).map((name) => join(evals, name));
+  for (const folder of [path, checkpoints, ...inEvals.filter((each) => statSync(each).isDirectory())])
+    for (const name of readdirSync(folder).filter((each) => each.endsWith(".tmp")))
+      rmSync(join(folder, name), { recursive: true, force: true });
+}
+
+/** Removes the evaluations of policies after `step` updates, of steps that are to be made again. */
+export function forgetEvals({ evals }: RunFolder, step: number): void {
+  for (const name of readdirSync(evals)) {
+    const at = /-(\d+)-(greedy|sampled)$/.exec(name)?.[1];
+    if (at !== undefined && Number(at) > step) rmSync(join(evals, name), { recursive: true, force: true });
+  }
 }
 
 /** Opens a run folder that exists. */
@@ -68,10 +121,18 @@ export function gitRevision(): string | undefined {
   }
 }
 
-/** metrics.jsonl is derived from run.db, whole and atomically, so a torn line cannot occur. */
+const metricsLine = ({ phase, step, metrics }: StepMetrics) =>
+  `${JSON.stringify({ phase, step, ...metrics })}\n`;
+const metricsPath = (run: RunFolder) => join(run.path, "metrics.jsonl");
+
+/** metrics.jsonl is derived from run.db: written anew when a run is opened, which mends what a kill left… */
 export function writeMetricsFile(run: RunFolder, db: RunDb): void {
-  const lines = db.metrics().map(({ phase, step, metrics }) => JSON.stringify({ phase, step, ...metrics }));
-  writeFileAtomic(join(run.path, "metrics.jsonl"), lines.map((line) => `${line}\n`).join(""));
+  writeFileAtomic(metricsPath(run), db.metrics().map(metricsLine).join(""));
+}
+
+/** …and a line longer with each step. */
+export function appendMetrics(run: RunFolder, step: StepMetrics): void {
+  appendFileSync(metricsPath(run), metricsLine(step));
 }
 
 const checkpointName = /^(sft|rl)-(\d{6})$/;
@@ -100,9 +161,13 @@ export function listCheckpoints(run: RunFolder): CheckpointRef[] {
 export function pruneCheckpoints(run: RunFolder, keep: number, best?: number): string[] {
   const all = listCheckpoints(run);
   const spare = all.slice(0, -keep).filter((c) => !(c.phase === "rl" && (c.step === 0 || c.step === best)));
-  for (const { path } of spare) rmSync(path, { recursive: true, force: true });
-  for (const name of readdirSync(run.checkpoints).filter((n) => n.endsWith(".tmp")))
-    rmSync(join(run.checkpoints, name), { recursive: true, force: true });
+  for (const { path } of spare) {
+    // Under its own name a checkpoint is always whole: it leaves that name before its files go.
+    const gone = `${path}.tmp`;
+    rmSync(gone, { recursive: true, force: true });
+    renameSync(path, gone);
+    rmSync(gone, { recursive: true, force: true });
+  }
   return spare.map((c) => c.path);
 }
 

@@ -1,8 +1,10 @@
 """The peer of bench/rollout.ts: the same episodes through verifiers' MultiTurnEnv, in-process, instant stub client.
 
 Usage: python verifiers_rollout.py workload.json
-Prints one JSON line: {"turnsPerCpuSecond": ..., "version": ...}. Needs: pip install verifiers==0.1.14
-Its client gives text without token ids, which is its cheaper path (ours keeps ids and logprobs).
+Prints one JSON line: {"text": ..., "tokens": ..., "version": ...}, turns per CPU second of two paths:
+  text    a stub `Client` that gives text alone: its cheapest path, no ids, nothing to train on
+  tokens  its own OpenAI client over a stub AsyncOpenAI whose replies carry token ids and logprobs, as vLLM's do
+Needs: pip install verifiers==0.1.14
 """
 
 import asyncio
@@ -12,16 +14,18 @@ import logging
 import re
 import sys
 import time
+from types import SimpleNamespace
 
 import verifiers as vf
 from datasets import Dataset
-from verifiers.clients import Client
+from openai.types.chat import ChatCompletion
+from verifiers.clients import Client, OpenAIChatCompletionsClient
 from verifiers.types import Response, ResponseMessage
 
 logging.disable(logging.WARNING)
 WORD = re.compile(r"\w+")
 SEARCH = re.compile(r"<search>(.*?)</search>", re.S)
-REPEATS = 3
+REPEATS = 4
 
 
 class Index:
@@ -75,6 +79,43 @@ class StubClient(Client):
         pass
 
 
+def stub_openai(turns):
+    """An AsyncOpenAI that answers at once; each reply is built the first time it is needed."""
+    replies = {}
+
+    def reply(messages, turn):
+        text = turns[messages[0]["content"]][turn]
+        ids = list(range(len(text.split())))
+        seen = sum(len(m["content"].split()) for m in messages)
+        logprobs = [{"token": "w", "logprob": -1.0, "bytes": None, "top_logprobs": []} for _ in ids]
+        return ChatCompletion.model_validate(
+            {
+                "id": "stub",
+                "object": "chat.completion",
+                "created": 0,
+                "model": "stub",
+                "prompt_token_ids": list(range(seen)),
+                "choices": [
+                    {
+                        "index": 0,
+                        "finish_reason": "stop",
+                        "message": {"role": "assistant", "content": text},
+                        "logprobs": {"content": logprobs},
+                        "token_ids": ids,
+                    }
+                ],
+            }
+        )
+
+    async def create(messages, **kwargs):
+        key = (messages[0]["content"], (len(messages) - 1) // 2)
+        if key not in replies:
+            replies[key] = reply(messages, key[1])
+        return replies[key]
+
+    return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+
+
 class SearchEnv(vf.MultiTurnEnv):
     def __init__(self, index, **kwargs):
         super().__init__(**kwargs)
@@ -87,7 +128,7 @@ class SearchEnv(vf.MultiTurnEnv):
     async def env_response(self, messages, state, **kwargs):
         query = SEARCH.search(messages[-1].content)
         hits = self.index.search(query.group(1), 3)
-        shown = "\n".join(f"Doc {i + 1}(Title: {p['title']}) {p['text']}" for i, p in enumerate(hits))
+        shown = "\n".join(p["text"] for p in hits)
         return [{"role": "user", "content": f"<information>{shown}</information>"}]
 
 
@@ -103,18 +144,23 @@ async def main(path):
         rubric=vf.Rubric(funcs=[lambda completion, **kwargs: 0.0]),
         max_turns=4,
     )
-    client = StubClient({q["question"]: q["turns"] for q in questions})
+    turns = {q["question"]: q["turns"] for q in questions}
     inputs = [row for row in env.get_dataset().to_list() for _ in range(size)]
-    rates = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        outputs = await env.generate(inputs, client, "stub", max_concurrent=64)
-        seconds = time.process_time() - start
-        turns = sum(int(o["metrics"]["num_turns"]) for o in outputs["outputs"])
-        assert turns == 3 * len(inputs), turns
-        rates.append(turns / seconds)
-    version = importlib.metadata.version("verifiers")
-    print(json.dumps({"turnsPerCpuSecond": sorted(rates)[len(rates) // 2], "version": version}))
+    clients = {"text": StubClient(turns), "tokens": OpenAIChatCompletionsClient(stub_openai(turns))}
+    result = {"version": importlib.metadata.version("verifiers")}
+    for name, client in clients.items():
+        rates = []
+        for _ in range(REPEATS):
+            start = time.process_time()
+            outputs = await env.generate(inputs, client, "stub", max_concurrent=64, state_columns=["trajectory"])
+            seconds = time.process_time() - start
+            count = sum(int(o["metrics"]["num_turns"]) for o in outputs["outputs"])
+            assert count == 3 * len(inputs), count
+            step = outputs["outputs"][0]["trajectory"][0]
+            assert (step["tokens"] is not None) == (name == "tokens"), step["tokens"]
+            rates.append(count / seconds)
+        result[name] = sorted(rates[1:])[(REPEATS - 1) // 2]
+    print(json.dumps(result))
 
 
 asyncio.run(main(sys.argv[1]))

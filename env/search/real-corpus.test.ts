@@ -4,13 +4,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readPassages } from "../../datasets/jsonl.ts";
 import type { Passage } from "../../datasets/task.ts";
-import { b, k1 } from "./bm25.ts";
+import { bruteForce } from "./brute-force.ts";
 import { buildIndex } from "./build-index.ts";
 import { openIndex } from "./lance.ts";
 import { memoryRetriever } from "./memory.ts";
-import { byId } from "./rank.ts";
 import type { Hit } from "./retriever.ts";
-import { passageTerms, queryTerms } from "./terms.ts";
 
 const shared = process.env.FORAGER_SHARED;
 const title = "the benchmark's corpus (set FORAGER_SHARED to the folder that holds data/benchmark)";
@@ -42,7 +40,7 @@ describe.skipIf(shared === undefined)(title, () => {
       const fromLance = recall(await lance.search(questions, 5));
       await lance.close();
       const fromMemory = recall(await memoryRetriever(passages).search(questions, 5));
-      const brute = inverted(passages);
+      const brute = bruteForce(passages);
       const fromBrute = recall(questions.map((question) => brute(question, 5)));
       console.log({ seconds, fromLance, fromMemory, fromBrute });
       expect(Math.abs(fromLance - fromBrute)).toBeLessThanOrEqual(0.02);
@@ -53,32 +51,3 @@ describe.skipIf(shared === undefined)(title, () => {
     }
   }, 300_000);
 });
-
-/** BM25 over every passage that holds a word of the query, term by term. */
-function inverted(passages: readonly Passage[]): (query: string, k: number) => Hit[] {
-  const postings = new Map<string, Map<number, number>>();
-  const lengths = passages.map((passage, i) => {
-    const terms = passageTerms(passage);
-    for (const term of terms) {
-      const posting = postings.get(term) ?? new Map<number, number>();
-      postings.set(term, posting.set(i, (posting.get(i) ?? 0) + 1));
-    }
-    return terms.length;
-  });
-  const mean = lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
-  return (query, k) => {
-    const scores = new Map<number, number>();
-    for (const term of queryTerms(query)) {
-      const posting = postings.get(term) ?? new Map<number, number>();
-      const weight = Math.log(1 + (passages.length - posting.size + 0.5) / (posting.size + 0.5));
-      for (const [i, tf] of posting) {
-        const norm = k1 * (1 - b + (b * (lengths[i] as number)) / mean);
-        scores.set(i, (scores.get(i) ?? 0) + (weight * tf * (k1 + 1)) / (tf + norm));
-      }
-    }
-    return [...scores]
-      .map(([i, score]) => ({ ...(passages[i] as Passage), score }))
-      .sort((x, y) => y.score - x.score || byId(x, y))
-      .slice(0, k);
-  };
-}

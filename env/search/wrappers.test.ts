@@ -7,7 +7,9 @@ import type { Retriever } from "./retriever.ts";
 import { withTimeout } from "./timeout.ts";
 import { toyCorpus } from "./toy-corpus.ts";
 
-const { passages, queries } = toyCorpus(100);
+const corpus = toyCorpus(100);
+const { passages } = corpus;
+const queries = [...new Set(corpus.queries)];
 const memory = memoryRetriever(passages);
 const ids = (hits: readonly { id: string }[] | undefined) => hits?.map(({ id }) => id);
 

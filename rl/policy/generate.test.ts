@@ -1,23 +1,22 @@
-import * as tf from "@tensorflow/tfjs-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DataError } from "../../core/errors.ts";
 import { rng } from "../../core/rng.ts";
 import type { Engine } from "../../engine/engine.ts";
 import { openEngine } from "../../engine/open.ts";
-import type { Completion, SampleRequest, SamplingParams } from "../../rollout/sampler.ts";
-import { tinyTokenizer } from "../../rollout/tiny-tokenizer.ts";
-import { defaultVocabulary } from "../../rollout/vocabulary.ts";
-import { hiddenStates, logitsOf } from "./forward.ts";
+import type { Completion, SampleRequest } from "../../rollout/sampler.ts";
 import { createSampler, type SamplerOptions } from "./generate.ts";
 import { initPolicy } from "./init.ts";
 import { initLora } from "./lora.ts";
 import type { Policy } from "./policy.ts";
-import { toyConfig } from "./testing.ts";
+import {
+  compareUncached,
+  config,
+  policy,
+  randomPrompt,
+  request,
+  sharpen,
+  tokenizer,
+} from "./sampling-toys.ts";
 
-const tokenizer = tinyTokenizer(defaultVocabulary(["what", "is", "the", "star", "of", "?"]));
-const config = toyConfig({ vocabSize: tokenizer.vocabSize, contextTokens: 700, eosIds: [1] });
-/** A random policy with logits spread enough that texts differ and tokens are not all alike. */
-const policy = sharpen(initPolicy(config, 3));
 let engine: Engine;
 
 beforeAll(async () => {
@@ -25,63 +24,12 @@ beforeAll(async () => {
 });
 afterAll(() => engine.dispose());
 
-function sharpen(soft: Policy): Policy {
-  const trainable = Object.fromEntries(
-    Object.entries(soft.trainable).map(([name, arr]) => {
-      const factor = name === "model.embed_tokens.weight" ? 6 : 1;
-      return [name, { ...arr, data: (arr.data as Float32Array).map((x) => factor * x) }];
-    }),
-  );
-  return { ...soft, trainable };
-}
-
-const params = (change: Partial<SamplingParams> = {}): SamplingParams => ({
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  maxTokens: 12,
-  stop: [],
-  seed: 1,
-  ...change,
-});
-const request = (sequence: string, prompt: readonly number[], change: Partial<SamplingParams> = {}) =>
-  ({ sequence, prompt, params: params(change) }) satisfies SampleRequest;
 const sampler = (change: Partial<SamplerOptions> = {}) =>
   createSampler({ engine, policy, tokenizer, ...change });
-const randomPrompt = (length: number, seed: number) => {
-  const random = rng(seed, "prompt");
-  return Array.from({ length }, () => 2 + random.int(tokenizer.vocabSize - 2));
-};
-
-/** Log-probabilities of tokens[from …] in one pass over the whole sequence, without a cache: the trainer's way. */
-async function uncached(of: Policy, tokens: readonly number[], from: number, temperature: number) {
-  const run = engine.jit(
-    "uncached",
-    (w: Readonly<Record<string, tf.Tensor>>, ids: tf.Tensor, t: tf.Tensor) => {
-      const logits = logitsOf(config, w, hiddenStates(config, w, ids, { lora: of.lora }));
-      return { logprobs: tf.logSoftmax(tf.div(logits, t)) };
-    },
-  );
-  const { logprobs } = await run(
-    { ...of.frozen, ...of.trainable },
-    { shape: [1, tokens.length], dtype: "int32", data: Int32Array.from(tokens) },
-    { shape: [], dtype: "float32", data: Float32Array.of(temperature || 1) },
-  );
-  const row = (i: number) =>
-    [...logprobs.data.subarray((i - 1) * config.vocabSize, i * config.vocabSize)] as number[];
-  return tokens.slice(from).map((token, i) => ({
-    logprob: row(from + i)[token] as number,
-    best: row(from + i).indexOf(Math.max(...row(from + i))),
-  }));
-}
-
-async function expectAgrees(of: Policy, { prompt, params: p }: SampleRequest, done: Completion) {
-  const truth = await uncached(of, [...prompt, ...done.tokens], prompt.length, p.temperature);
-  expect(done.logprobs).toHaveLength(done.tokens.length);
-  truth.forEach(({ logprob, best }, i) => {
-    expect(Math.abs((done.logprobs[i] as number) - logprob)).toBeLessThan(1e-5);
-    if (p.temperature === 0) expect(done.tokens[i]).toBe(best);
-  });
+async function agrees(of: Policy, asked: SampleRequest, done: Completion) {
+  const { gap, greedy } = await compareUncached(engine, of, asked, done);
+  expect(gap).toBeLessThan(1e-5);
+  if (asked.params.temperature === 0) expect(done.tokens).toEqual(greedy);
 }
 
 function expectClose(logprobs: readonly number[] | undefined, other: Completion | undefined) {
@@ -96,7 +44,7 @@ describe("sampling with a cache", () => {
     );
     const done = await sampler().sampleBatch(requests);
     for (const [i, completion] of done.entries())
-      await expectAgrees(policy, requests[i] as SampleRequest, completion);
+      await agrees(policy, requests[i] as SampleRequest, completion);
     expect(new Set(done.map(({ text }) => text)).size).toBeGreaterThan(2);
   });
 
@@ -118,7 +66,7 @@ describe("sampling with a cache", () => {
     const requests = [3, 8].map((n, i) => request(`s${i}`, randomPrompt(n, i), { temperature: 0.7 }));
     const done = await sampler({ policy: adapted }).sampleBatch(requests);
     for (const [i, completion] of done.entries())
-      await expectAgrees(adapted, requests[i] as SampleRequest, completion);
+      await agrees(adapted, requests[i] as SampleRequest, completion);
     const plain = await sampler().sampleBatch(requests);
     expect(plain[0]?.logprobs[0]).not.toBeCloseTo(done[0]?.logprobs[0] as number, 3);
   });
@@ -127,7 +75,7 @@ describe("sampling with a cache", () => {
     const requests = [600, 300, 257, 3].map((n, i) => request(`s${i}`, randomPrompt(n, i), { maxTokens: 3 }));
     const done = await sampler().sampleBatch(requests);
     for (const [i, completion] of done.entries())
-      await expectAgrees(policy, requests[i] as SampleRequest, completion);
+      await agrees(policy, requests[i] as SampleRequest, completion);
   });
 
   test("several turns that extend each other are what one whole prompt gives", async () => {
@@ -155,9 +103,9 @@ describe("sampling with a cache", () => {
     const [first] = await one.sampleBatch([request("s", prompt)]);
     const changed = [...prompt.slice(0, 9), 7, ...prompt.slice(10), ...(first?.tokens ?? []), 5, 6];
     const [again] = await one.sampleBatch([request("s", changed)]);
-    await expectAgrees(policy, request("s", changed), again as Completion);
+    await agrees(policy, request("s", changed), again as Completion);
     const [shorter] = await one.sampleBatch([request("s", prompt.slice(0, 4))]);
-    await expectAgrees(policy, request("s", prompt.slice(0, 4)), shorter as Completion);
+    await agrees(policy, request("s", prompt.slice(0, 4)), shorter as Completion);
   });
 
   test("members of a group share their prompt and still answer as if alone", async () => {
@@ -181,7 +129,7 @@ describe("sampling with a cache", () => {
     await shared.sampleBatch(requests);
     const turned = await shared.sampleBatch(second);
     for (const [i, completion] of turned.entries())
-      await expectAgrees(policy, second[i] as SampleRequest, completion);
+      await agrees(policy, second[i] as SampleRequest, completion);
   });
 
   test("a batch larger than maxRows is done in parts with the same result", async () => {
@@ -191,61 +139,6 @@ describe("sampling with a cache", () => {
     const whole = await sampler().sampleBatch(requests);
     const parts = await sampler({ maxRows: 2 }).sampleBatch(requests);
     expect(parts.map(({ tokens }) => tokens)).toEqual(whole.map(({ tokens }) => tokens));
-  });
-});
-
-describe("ends of a turn", () => {
-  test("a stop string ends it wherever its tokens are cut, and is part of the text", async () => {
-    // A free run long enough to put the stop string across its fifth and sixth word.
-    const seeds = Array.from({ length: 12 }, (_, seed) => seed);
-    const runs = await sampler().sampleBatch(
-      seeds.map((seed) => request(`s${seed}`, randomPrompt(5, 3), { maxTokens: 30, seed })),
-    );
-    const seed = runs.findIndex(({ text }) => text.split(" ").length > 6);
-    const free = runs[seed];
-    const words = free?.text.split(" ") as string[];
-    const stop = `${words[4]?.slice(-1)} ${words[5]?.slice(0, 1)}`;
-    const [stopped] = await sampler().sampleBatch([
-      request("s", randomPrompt(5, 3), { maxTokens: 30, seed, stop: ["not there", stop] }),
-    ]);
-    expect(stopped?.finish).toBe("stop");
-    expect(free?.text.startsWith(stopped?.text as string)).toBe(true);
-    expect(stopped?.text.includes(stop)).toBe(true);
-    expect(tokenizer.decode(stopped?.tokens.slice(0, -1) ?? []).includes(stop)).toBe(false);
-  });
-
-  test("the end-of-text token ends it, counted among the tokens, not in the text", async () => {
-    const eager: Policy = { ...policy, trainable: { ...policy.trainable, ...alwaysEnd() } };
-    const [done] = await sampler({ policy: eager }).sampleBatch([request("s", [5], { temperature: 0 })]);
-    expect(done).toMatchObject({ finish: "eos", text: "", tokens: [1], version: 0 });
-  });
-
-  test("its own limit, a full context and no room at all are told apart", async () => {
-    const small = sampler({ contextTokens: 10 });
-    const [limit, context, none, zero] = await small.sampleBatch([
-      request("a", randomPrompt(4, 1), { maxTokens: 3 }),
-      request("b", randomPrompt(4, 1), { maxTokens: 30 }),
-      request("c", randomPrompt(10, 1)),
-      request("d", randomPrompt(4, 1), { maxTokens: 0 }),
-    ]);
-    expect(limit).toMatchObject({ finish: "length", tokens: { length: 3 } });
-    expect(context).toMatchObject({ finish: "context", tokens: { length: 6 } });
-    expect(none).toMatchObject({ finish: "context", tokens: [], text: "" });
-    expect(zero).toMatchObject({ finish: "length", tokens: [] });
-    const long = [request("toolong", randomPrompt(11, 1))];
-    await expect(small.sampleBatch(long)).rejects.toThrow(DataError);
-    await expect(small.sampleBatch(long)).rejects.toThrow(/toolong: the prompt is longer/);
-    await expect(small.sampleBatch([request("e", [])])).rejects.toThrow(/at least one prompt token/);
-    await expect(small.sampleBatch([request("f", [4, 9999])])).rejects.toThrow(/outside the policy/);
-  });
-
-  test("rows that end at different times leave the others right", async () => {
-    const requests = Array.from({ length: 21 }, (_, i) =>
-      request(`s${i}`, randomPrompt(1 + (i % 5) * 7, i), { seed: i, maxTokens: 1 + ((7 * i) % 23) }),
-    );
-    const done = await sampler().sampleBatch(requests);
-    for (const [i, completion] of done.entries())
-      await expectAgrees(policy, requests[i] as SampleRequest, completion);
   });
 });
 
@@ -289,7 +182,7 @@ describe("seeds, versions and housekeeping", () => {
     const longer = [...prompt, ...(before?.tokens ?? []), 5];
     const [after] = await one.sampleBatch([request("s", longer)]);
     expect(after?.version).toBe(1);
-    await expectAgrees(next, request("s", longer), after as Completion);
+    await agrees(next, request("s", longer), after as Completion);
     expect(() => one.update({ ...next, config: { ...config, layers: 1 } })).toThrow(/another shape/);
   });
 
@@ -298,7 +191,7 @@ describe("seeds, versions and housekeeping", () => {
     const first = await forgetful.sampleBatch(batch);
     const requests = batch.map((r, i) => request(r.sequence, [...r.prompt, ...(first[i]?.tokens ?? []), 6]));
     const done = await forgetful.sampleBatch(requests);
-    await expectAgrees(policy, requests[0] as SampleRequest, done[0] as Completion);
+    await agrees(policy, requests[0] as SampleRequest, done[0] as Completion);
   });
 
   test("an abort ends the batch with its reason, and the sampler goes on working", async () => {
@@ -309,19 +202,3 @@ describe("seeds, versions and housekeeping", () => {
     expect(await one.sampleBatch(batch)).toHaveLength(batch.length);
   });
 });
-
-/** Final norm and embeddings that make the end of text certain after any token. */
-function alwaysEnd(): Policy["trainable"] {
-  const { hiddenSize: d, vocabSize } = config;
-  const embeddings = new Float32Array(vocabSize * d).fill(0.5);
-  embeddings.fill(1, d, 2 * d);
-  return {
-    "model.embed_tokens.weight": { shape: [vocabSize, d], dtype: "float32", data: embeddings },
-    "model.norm.weight": { shape: [d], dtype: "float32", data: new Float32Array(d).fill(1) },
-    ...Object.fromEntries(
-      Object.entries(policy.trainable)
-        .filter(([name]) => /(o_proj|down_proj)\.weight$/.test(name))
-        .map(([name, arr]) => [name, { ...arr, data: new Float32Array(arr.data.length) }]),
-    ),
-  };
-}

@@ -1,0 +1,90 @@
+import type { Config } from "../configs/schema.ts";
+import { benchmarkOrder, inOrder } from "../datasets/benchmark.ts";
+import { describeDropped, type LoadedTasks } from "../datasets/jsonl.ts";
+import { type LoadedSource, loadBenchmark, loadSource } from "../datasets/load.ts";
+import type { Task } from "../datasets/task.ts";
+import { normalizerOf } from "../reward/normalize.ts";
+import { loadPolicy, withContext } from "../rl/policy/checkpoint.ts";
+import { loraOf, tinyModel, trainingOf } from "../rl/policy/config.ts";
+import { initPolicy } from "../rl/policy/init.ts";
+import type { Policy } from "../rl/policy/policy.ts";
+import { loadTokenizer } from "../rollout/hf-tokenizer.ts";
+import { checkPrompts } from "../rollout/prompt.ts";
+import { createRenderer, loadChatTemplate } from "../rollout/renderer.ts";
+import { tinyTokenizer } from "../rollout/tiny-tokenizer.ts";
+import type { Renderer, Tokenizer } from "../rollout/tokenizer.ts";
+import type { Vocabulary } from "../rollout/vocabulary.ts";
+import { corpusVocabulary } from "./corpus-vocabulary.ts";
+import type { Output } from "./output.ts";
+
+export interface Benchmark {
+  readonly name: string;
+  /** In the recorded order. */
+  readonly tasks: readonly Task[];
+}
+
+/** What a config names that is read whole: questions, tokens, weights. */
+export interface Inputs {
+  readonly train: LoadedSource;
+  readonly benchmarks: readonly Benchmark[];
+  readonly vocabulary: Vocabulary | undefined;
+  readonly tokenizer: Tokenizer;
+  readonly renderer: Renderer;
+  readonly start: Policy;
+}
+
+/** Prompts that are checked before the first step; past this a question that is too long stops the run when drawn. */
+const mostPrompts = 20_000;
+
+/** @throws ConfigError, DataError or CheckpointError for the first thing that is wrong */
+export async function openInputs(config: Config, output: Output): Promise<Inputs> {
+  const normalize = normalizerOf(config.reward.normalizer).normalize;
+  const train = await loadSource(config.data.train, config.run.seed, normalize);
+  if (train.loaded) tellDropped(output, "data.train", train.loaded);
+  const benchmarks: Benchmark[] = [];
+  for (const { name, source, limit } of config.eval.benchmarks) {
+    const loaded = await loadBenchmark(source, normalize);
+    tellDropped(output, `benchmark ${name}`, loaded);
+    const order = benchmarkOrder(loaded.tasks, config.eval.seed);
+    benchmarks.push({ name, tasks: inOrder(loaded.tasks, order.slice(0, limit ?? order.length)) });
+  }
+
+  const questions = [...(train.loaded?.tasks ?? []), ...benchmarks.flatMap((b) => b.tasks)];
+  const vocabulary = config.model.tiny
+    ? ((train.world?.vocabulary as Vocabulary | undefined) ??
+      (await corpusVocabulary(config.search.corpus, questions)))
+    : undefined;
+  const tokenizer = vocabulary ? tinyTokenizer(vocabulary) : loadTokenizer(config.model.path as string);
+  const renderer = createRenderer(
+    tokenizer,
+    config.rollout.prompt,
+    config.model.path ? loadChatTemplate(config.model.path) : undefined,
+  );
+  const start = startPolicy(config, tokenizer);
+  checkPrompts(questions.slice(0, mostPrompts), renderer, tokenizer, start.config.contextTokens);
+  return { train, benchmarks, vocabulary, tokenizer, renderer, start };
+}
+
+/** The policy as the config says: a folder's weights, or random ones of our own shape. */
+export function startPolicy({ model, run }: Config, tokenizer: Tokenizer): Policy {
+  const policy = model.tiny
+    ? initPolicy(
+        tinyModel(model.tiny, {
+          size: tokenizer.vocabSize,
+          eosIds: tokenizer.eosIds,
+          padId: tokenizer.padId,
+        }),
+        run.seed,
+      )
+    : loadPolicy(model.path as string, {
+        training: trainingOf(model) === "full" ? "full" : loraOf(model)!,
+        adapter: model.adapter,
+        seed: run.seed,
+      });
+  return withContext(policy, model.contextTokens);
+}
+
+function tellDropped(output: Output, where: string, loaded: LoadedTasks): void {
+  const text = describeDropped(loaded);
+  if (text) output.warn(`${where}: ${text}`);
+}

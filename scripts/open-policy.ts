@@ -1,0 +1,177 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { CheckpointError, ConfigError } from "../core/errors.ts";
+import type { Roll } from "../eval/evaluate.ts";
+import { loadPolicy, withContext } from "../rl/policy/checkpoint.ts";
+import { createSampler } from "../rl/policy/generate.ts";
+import { readAdapter } from "../rl/policy/peft.ts";
+import type { Policy } from "../rl/policy/policy.ts";
+import { weightsSha256 } from "../rl/policy/weights-hash.ts";
+import { readCheckpointState } from "../rl/run-checkpoint.ts";
+import { rollGroups } from "../rollout/groups.ts";
+import type { BatchSampler, Sampler } from "../rollout/sampler.ts";
+import { checkpointOf, checkSameWeights } from "./checkpoint-of.ts";
+import type { Extensions } from "./extensions.ts";
+import type { Output } from "./output.ts";
+import { checkModel, checkTokenizer } from "./same-model.ts";
+import type { Setup } from "./setup.ts";
+
+/** A policy to be looked at: it plays, and is never trained. */
+export interface OpenPolicy {
+  /** For folder names: letters, digits, dots, dashes, underscores. */
+  readonly name: string;
+  /** For people. */
+  readonly label: string;
+  /** Updates of reinforcement learning it has had; 0 where nobody knows. */
+  readonly step: number;
+  /** Names its weights: a SHA-256, or `own NAME` for a user's sampler. */
+  readonly weights: string;
+  /** Of our own kinds. */
+  readonly weightsSha256?: string;
+  readonly roll: Roll;
+  close(): void;
+}
+
+/** What `--policy` may name, for --help and for errors. */
+export const policyKinds = "a run folder, one of its checkpoints, a Hugging Face folder or a PEFT adapter";
+
+/**
+ * Opens what `--policy` names; without it the policy that the config starts from. The model and the tokens must be
+ * those of the config.
+ * @param o.step of a run folder, the checkpoint after that many RL steps instead of the last
+ * @throws ConfigError for what is none of `policyKinds`; CheckpointError for one that does not fit the config
+ */
+export async function openPolicy(
+  spec: string | undefined,
+  setup: Setup,
+  o: { step?: number | undefined; extensions?: Extensions } = {},
+): Promise<OpenPolicy> {
+  if (o.step !== undefined && (spec === undefined || !isRun(spec)))
+    throw new ConfigError({
+      what: "--step chooses a checkpoint of a run",
+      got: spec === undefined ? "no --policy" : `--policy ${spec}`,
+      next: "Give the run folder with --policy.",
+    });
+  if (spec === undefined) {
+    const { path } = setup.config.model;
+    return ours(setup, setup.start, {
+      name: "start",
+      label: path === undefined ? "the config's model, random weights" : `the config's model, ${path}`,
+      step: 0,
+    });
+  }
+  const own = o.extensions?.samplers?.[spec];
+  if (own) {
+    const sampler = await own({ tokenizer: setup.tokenizer });
+    return {
+      ...{ name: spec, label: `own sampler ${spec}`, step: 0, weights: `own ${spec}` },
+      roll: roller(setup, sampler),
+      close() {},
+    };
+  }
+  const kind = kinds.find(({ is }) => is(spec));
+  if (!kind) throw notAPolicy(spec, o.extensions);
+  return kind.open(spec, setup, o.step);
+}
+
+/** Says so when a run's own config would be played with the weights that the run started from. */
+export function tellStart(config: string, spec: string | undefined, output: Output): void {
+  const run = dirname(config);
+  if (spec === undefined && basename(config) === "config.yaml" && isRun(run))
+    output.warn(`this is the model that the run started from; what it became is --policy ${run}`);
+}
+
+interface Kind {
+  readonly is: (path: string) => boolean;
+  readonly open: (path: string, setup: Setup, step?: number) => OpenPolicy;
+}
+
+const isRun = (path: string) => has(path, "config.yaml") && has(path, "checkpoints");
+const has = (path: string, name: string) => existsSync(join(path, name));
+
+/** In this order: a checkpoint of a run is a Hugging Face folder too. */
+const kinds: readonly Kind[] = [
+  { is: (path) => isRun(path) || has(path, "state.json"), open: fromCheckpoint },
+  { is: (path) => has(path, "config.json"), open: fromModel },
+  { is: (path) => has(path, "adapter_config.json"), open: fromAdapter },
+];
+
+function fromCheckpoint(spec: string, setup: Setup, step?: number): OpenPolicy {
+  const path = checkpointOf(spec, step);
+  const state = readCheckpointState(path);
+  checkTokenizer(path, setup);
+  const policy = state.training === "lora" ? adapted(join(path, "adapter"), setup) : loadPolicy(path, whole);
+  checkModel(policy.config, setup.start.config, path);
+  checkSameWeights(policy, state, path);
+  const run = basename(resolve(path, "../.."));
+  return ours(
+    setup,
+    { ...policy, config: setup.start.config, version: state.version },
+    {
+      name: `${run}-${state.phase}-${state.step}`,
+      label: `${path} (${state.phase} step ${state.step})`,
+      step: state.phase === "rl" ? state.step : 0,
+    },
+  );
+}
+
+function fromModel(path: string, setup: Setup): OpenPolicy {
+  checkTokenizer(path, setup);
+  const policy = withContext(loadPolicy(path, whole), setup.config.model.contextTokens);
+  if (policy.config.vocabSize < setup.tokenizer.vocabSize)
+    throw new CheckpointError({
+      what: "the model has fewer tokens than the config's tokenizer",
+      where: path,
+      got: `${policy.config.vocabSize}`,
+      expected: `${setup.tokenizer.vocabSize} or more`,
+      next: "Name the model as model.path, so that its own tokenizer is used.",
+    });
+  return ours(setup, policy, { name: basename(resolve(path)), label: path, step: 0 });
+}
+
+function fromAdapter(path: string, setup: Setup): OpenPolicy {
+  return ours(setup, adapted(path, setup), { name: basename(resolve(path)), label: path, step: 0 });
+}
+
+const whole = { training: "full", seed: 0 } as const;
+
+/** An adapter over the config's base weights, whatever adapter the config itself would train. */
+function adapted(folder: string, { start }: Setup): Policy {
+  const { lora, params } = readAdapter(folder, start.config);
+  const base = start.lora ? start.frozen : start.trainable;
+  return { config: start.config, frozen: base, trainable: params, lora, version: 0 };
+}
+
+function ours(setup: Setup, policy: Policy, is: Pick<OpenPolicy, "name" | "label" | "step">): OpenPolicy {
+  const { engine, tokenizer, config } = setup;
+  const sha = weightsSha256(policy);
+  const sampler = createSampler({ engine, policy, tokenizer, maxRows: config.rollout.maxRows });
+  return {
+    ...is,
+    name: is.name.replace(/[^A-Za-z0-9._-]+/g, "-"),
+    weights: sha,
+    weightsSha256: sha,
+    roll: roller(setup, sampler),
+    close: () => sampler.dispose(),
+  };
+}
+
+function roller(setup: Setup, policy: Sampler | BatchSampler): Roll {
+  const { environment, tokenizer, renderer } = setup;
+  const common = { ...setup.config.rollout, environment, policy, tokenizer, renderer };
+  return (tasks, request) => rollGroups(tasks, { ...common, ...request });
+}
+
+function notAPolicy(spec: string, extensions: Extensions | undefined): ConfigError {
+  const names = Object.keys(extensions?.samplers ?? {});
+  return new ConfigError({
+    what: existsSync(spec) ? "this is no policy" : "there is no such policy",
+    where: `--policy ${spec}`,
+    expected: [policyKinds, ...(names.length > 0 ? [`one of your samplers: ${names.join(", ")}`] : [])].join(
+      "; ",
+    ),
+    next: /^[a-z]+:\/\//i.test(spec)
+      ? "Policies behind a URL cannot be opened: name a local folder."
+      : "Check the path; `forager train` prints the folder of its run.",
+  });
+}

@@ -1,0 +1,98 @@
+import { algorithmOf } from "../rl/config.ts";
+import { createLearner, type Learner } from "../rl/learner.ts";
+import { loadCheckpoint, type RunState } from "../rl/run-checkpoint.ts";
+import { train } from "../rl/step.ts";
+import { tokenKinds } from "../rl/token-kinds.ts";
+import { alarmsOf, legend, stepLine } from "../track/console.ts";
+import { checkpointPath } from "../track/run-folder.ts";
+import type { Output } from "./output.ts";
+import type { PolicyPlayer } from "./policy-player.ts";
+import type { RunEvals } from "./run-evals.ts";
+import type { RunRecord } from "./run-record.ts";
+import type { Setup } from "./setup.ts";
+
+/** The learner of a run's RL phase, where `state` stands. */
+export function rlLearner({ engine, config: { rl } }: Setup, { policy, adam }: RunState): Learner {
+  return createLearner({
+    engine,
+    policy,
+    loss: { ...algorithmOf(rl), entropyCoefficient: rl.entropyCoefficient },
+    optimizer: rl.optimizer,
+    slots: rl.slots,
+    ...(adam.step > 0 ? { state: adam } : {}),
+  });
+}
+
+/**
+ * RL from where `from` stands to the last step. Yields the state after each step, once it is recorded, saved where that
+ * was due, and evaluated where that was due. An abort ends it after the step in hand, with that step saved.
+ */
+export async function* reinforce(
+  setup: Setup,
+  record: RunRecord,
+  from: RunState,
+  o: { output: Output; signal: AbortSignal; player: PolicyPlayer; evals: RunEvals },
+): AsyncGenerator<RunState> {
+  const { config, tokenizer } = setup;
+  const { output, signal, player, evals } = o;
+  const { rl, rollout, track } = config;
+  const algorithm = algorithmOf(rl);
+  const learner = rlLearner(setup, from);
+  player.publish(learner.policy);
+  const lengths = new Map<number, number>();
+  const movedOn = algorithm.kl !== "none" && from.step > 0;
+  // The KL term is taken to the policy as RL began.
+  const reference = movedOn
+    ? loadCheckpoint(checkpointPath(record.folder, "rl", 0), setup.start).policy
+    : from.policy;
+  tellAlgorithm(setup, output);
+  output.line(legend);
+  const bar = output.progress("training", rl.steps);
+  bar.tick(from.step);
+  const reports = train(
+    {
+      config: rl,
+      algorithm,
+      seed: config.run.seed,
+      tasksPerStep: rollout.tasksPerStep,
+      refillBatches: rollout.refillBatches,
+      source: setup.source,
+      roll: player.train,
+      score: setup.score,
+      learner,
+      reference: reference.trainable,
+      publish: player.publish,
+      kinds: (segment) => tokenKinds(segment, tokenizer, lengths),
+      clock: () => performance.now() / 1e3,
+    },
+    from.step,
+    rl.steps,
+  );
+  for await (const { step, metrics, trajectories } of reports) {
+    const state: RunState = { phase: "rl", step, policy: learner.policy, adam: learner.optimizer };
+    const alarms = alarmsOf(metrics);
+    record.commit({ phase: "rl", step, metrics, trajectories });
+    record.db.event("rl", step, "alarm", ...alarms);
+    output.line(stepLine("rl", step, rl.steps, metrics));
+    output.event("step", { phase: "rl", step, ...metrics });
+    for (const alarm of alarms) output.warn(`step ${step}: ${alarm}`);
+    bar.tick();
+    const stop = signal.aborted;
+    if (stop || evals.due(step) || step % track.saveEvery === 0 || step === rl.steps)
+      await record.checkpoint(state, evals.best());
+    yield state;
+    if (stop) break;
+    await evals.at(state, player);
+  }
+  bar.done();
+}
+
+function tellAlgorithm({ config: { rl } }: Setup, output: Output): void {
+  const { surrogate, advantage, filterMetric } = algorithmOf(rl);
+  if (rl.updatesPerStep === 1 && surrogate !== "reinforce")
+    output.line("one update a step: the ratio is 1 and clipping idle");
+  if (advantage === "grpo" && filterMetric === "reward")
+    output.warn(
+      "std-normalised advantages with groups filtered on the reward: a group that differs by the 0.1 of a tag learns as loudly as right against wrong (rl.filterMetric: exactMatch avoids it)",
+    );
+}
