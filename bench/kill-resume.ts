@@ -19,31 +19,46 @@ import { runDifference, runFingerprint } from "../scripts/testing/run-fingerprin
 const [kills = "20", config = join(packageRoot(), "configs/tiny.yaml"), ...overrides] = process.argv.slice(2);
 const parent = mkdtempSync(join(tmpdir(), "forager-kill-"));
 
-/** Starts or resumes the run in `folder`, kills it after `seconds` if it still runs. True when it came to its end. */
-async function attempt(folder: string, seconds: number): Promise<boolean> {
+/** When to kill: so many events after the start, and then so many seconds later. */
+interface Moment {
+  readonly events: number;
+  readonly seconds: number;
+}
+
+/** Starts or resumes the run in `folder` and kills it at `moment`. `killed` is false when it came to its end before. */
+async function attempt(folder: string, moment?: Moment): Promise<{ killed: boolean; events: number }> {
   const words = existsSync(join(folder, "config.yaml"))
     ? ["--resume", folder]
     : [config, `run.dir=${folder}`, ...overrides];
   const main = join(packageRoot(), "scripts/main.ts");
-  const child = spawn(process.execPath, ["--import", "tsx", main, "train", ...words, "--quiet"], {
+  const child = spawn(process.execPath, ["--import", "tsx", main, "train", ...words, "--json", "--quiet"], {
     cwd: packageRoot(),
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => {
     said += String(chunk);
   });
-  const ended = once(child, "exit") as Promise<[number | null, string | null]>;
-  const timer = new AbortController();
-  const killing = sleep(Math.min(seconds * 1e3, 2 ** 31 - 1), undefined, { signal: timer.signal }).then(
-    () => child.kill("SIGKILL"),
-    () => {},
-  );
-  const [code, signal] = await ended;
-  timer.abort();
-  await killing;
+  const stop = new AbortController();
+  let events = 0;
+  let armed = false;
+  const arm = () => {
+    if (armed || moment === undefined || events < moment.events) return;
+    armed = true;
+    sleep(moment.seconds * 1e3, undefined, { signal: stop.signal }).then(
+      () => child.kill("SIGKILL"),
+      () => {},
+    );
+  };
+  child.stdout.on("data", (chunk: Buffer) => {
+    events += String(chunk).split("\n").length - 1;
+    arm();
+  });
+  arm();
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  stop.abort();
   if (signal !== "SIGKILL" && code !== 0) throw new Error(`exit code ${code}: ${said}`);
-  return signal === null;
+  return { killed: signal !== null, events };
 }
 
 /** Where a killed run stands, in words. */
@@ -63,10 +78,10 @@ function standing(folder: string): string {
 }
 
 const began = performance.now();
-await attempt(join(parent, "whole"), Number.POSITIVE_INFINITY);
-const whole = (performance.now() - began) / 1e3;
+const whole = await attempt(join(parent, "whole"));
+const seconds = (performance.now() - began) / 1e3;
 const expected = runFingerprint(join(parent, "whole"));
-console.log(`never stopped: ${whole.toFixed(1)} s`);
+console.log(`never stopped: ${seconds.toFixed(1)} s, ${whole.events} events`);
 
 let killed = 0;
 let wrong = 0;
@@ -76,12 +91,13 @@ for (let run = 0; killed < Number(kills); run++) {
   const moments: string[] = [];
   // One to three kills a run: a resumed run is killed too.
   for (let left = 1 + random.int(3); left > 0; left--) {
-    if (await attempt(folder, random() * whole)) break;
+    const moment = { events: random.int(whole.events), seconds: (random() * seconds) / whole.events };
+    if (!(await attempt(folder, moment)).killed) break;
     killed++;
     moments.push(standing(folder));
   }
   if (moments.length === 0) continue;
-  await attempt(folder, Number.POSITIVE_INFINITY);
+  await attempt(folder);
   const difference = runDifference(expected, runFingerprint(folder));
   if (difference.length > 0) wrong++;
   const verdict =

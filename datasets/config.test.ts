@@ -35,6 +35,9 @@ it("refuses unknown keys, kinds and mixes of nothing", () => {
     { kind: "world", hopMix: { 1: 1, 2: 1 } },
     { kind: "jsonl" },
     { kind: "jsonl", path: "q.jsonl", split: "train" },
+    { kind: "jsonl", path: "q.jsonl", hops: [] },
+    { kind: "jsonl", path: "q.jsonl", hops: [0] },
+    { kind: "world", hops: [1] },
   ];
   for (const row of wrong) expect(sourceConfig.safeParse(row).success).toBe(false);
 });

@@ -29,6 +29,11 @@ const jsonlKeys = {
   kind: z.literal("jsonl").describe("Questions from a JSONL or JSONL.gz file."),
   path: filePath().describe("File with one {id, question, golden_answers, …} a line."),
   limit: z.int().min(1).optional().describe("Read only the first questions of the file; all when absent."),
+  hops: z
+    .array(z.int().min(1))
+    .min(1)
+    .optional()
+    .describe("Keep only questions of these hop counts; every question when absent."),
   dataset: z.string().min(1).optional().describe("Name for questions without one; default: the file's name."),
 };
 

@@ -69,6 +69,16 @@ describe("readTasks", () => {
     });
   });
 
+  it("keeps the hops asked for, before the limit counts", async () => {
+    const lines = [2, 1, 3, 2].map((hops, i) => ({ id: `q${i}`, question: "?!a", answer: "x", hops }));
+    const kept = async (more: object) => (await load(lines, more)).tasks.map(({ id }) => id);
+    expect(await kept({ hops: [1, 2] })).toEqual(["q0", "q1", "q3"]);
+    expect(await kept({ hops: [1, 3], limit: 1 })).toEqual(["q1"]);
+    expect(await failure(load(lines, { hops: [4] }))).toMatch(
+      /^DataError: no question has the hops asked for[\s\S]*got: questions of 1, 2, 3 hops[\s\S]*expected: 4/,
+    );
+  });
+
   it.each<[string, object, string[]]>([
     ["FlashRAG", { id: "test_0", golden_answers: ["x", "y"] }, ["x", "y"]],
     ["ours", { id: 7, goldenAnswers: "x" }, ["x"]],

@@ -30,6 +30,8 @@ export interface ReadTasks {
   readonly normalize: (answer: string) => string;
   /** Stop after this many kept questions. */
   readonly limit?: number | undefined;
+  /** Keep only questions of these hop counts. */
+  readonly hops?: readonly number[] | undefined;
   /** Name for questions that name no data set. Default: the file's name without extensions. */
   readonly dataset?: string | undefined;
 }
@@ -39,17 +41,24 @@ export interface ReadTasks {
  * A question that does not say how many hops it takes counts as one.
  * @throws DataError for a missing file, a malformed line, a duplicate id (naming both lines), or no question at all.
  */
-export async function readTasks({ path, normalize, limit, dataset }: ReadTasks): Promise<LoadedTasks> {
+export async function readTasks(o: ReadTasks): Promise<LoadedTasks> {
+  const { path, normalize, limit, hops, dataset } = o;
   const name = dataset ?? (basename(path).split(".")[0] as string);
   const lines = new LineIndex(path);
   const tasks: Task[] = [];
   const dropped: Dropped[] = [];
   const droppedAliases: { id: string; alias: string }[] = [];
+  const otherHops = new Set<number>();
   for await (const { value, line } of readJsonl(path, record)) {
     if (limit !== undefined && tasks.length >= limit) break;
     const where = `${path}:${line}`;
     const id = readId(value, questionKeys.id, where);
     lines.add(id, line);
+    const facts = taskOf(value, where, name);
+    if (hops && !hops.includes(facts.hops)) {
+      otherHops.add(facts.hops);
+      continue;
+    }
     const question = readText(value, questionKeys.question, where)?.trim() ?? "";
     const gold = [...readTexts(value, questionKeys.goldenAnswers, where)];
     if (gold.length > 0) gold.push(...readTexts(value, questionKeys.aliases, where));
@@ -61,9 +70,10 @@ export async function readTasks({ path, normalize, limit, dataset }: ReadTasks):
       continue;
     }
     for (const alias of trimmed) if (!goldenAnswers.includes(alias)) droppedAliases.push({ id, alias });
-    tasks.push({ ...taskOf(value, where, name), id, question, goldenAnswers });
+    tasks.push({ ...facts, id, question, goldenAnswers });
   }
-  if (tasks.length === 0) throw noTasks(path, dropped);
+  if (tasks.length === 0)
+    throw otherHops.size > 0 ? noSuchHops(path, otherHops, hops ?? []) : noTasks(path, dropped);
   return { tasks, dropped, droppedAliases };
 }
 
@@ -98,6 +108,16 @@ export function describeDropped({ tasks, dropped, droppedAliases }: LoadedTasks)
 }
 
 const some = (ids: readonly string[]) => ids.slice(0, 5).join(", ") + (ids.length > 5 ? ", …" : "");
+
+function noSuchHops(path: string, found: ReadonlySet<number>, wanted: readonly number[]): DataError {
+  return new DataError({
+    what: "no question has the hops asked for",
+    where: path,
+    got: `questions of ${[...found].sort((a, b) => a - b).join(", ")} hops`,
+    expected: wanted.join(" or "),
+    next: "Change `hops`, or leave it out.",
+  });
+}
 
 function noTasks(path: string, dropped: readonly Dropped[]): DataError {
   const first = dropped[0]?.reason;

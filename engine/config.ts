@@ -43,6 +43,12 @@ export const engineConfig = z.strictObject({
     .describe(
       "Compiled programs kept in memory, one per function and input shape; the least recently used goes first.",
     ),
+  keepMemory: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Let every compiled program keep its working memory between calls: faster for small models; false for large ones, whose programs would hold gigabytes each.",
+    ),
   spin: z
     .boolean()
     .default(false)

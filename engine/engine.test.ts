@@ -188,7 +188,9 @@ describe("what goes wrong is said", () => {
   });
 
   test("the config section: defaults, unknown keys", () => {
-    expect(engineConfig.parse({})).toEqual({ backend: "cpu", threads: 0, maxSessions: 32, spin: false });
+    expect(engineConfig.parse({})).toEqual({
+      ...{ backend: "cpu", threads: 0, maxSessions: 32, keepMemory: true, spin: false },
+    });
     expect(engineConfig.safeParse({ thread: 1 }).success).toBe(false);
     expect(engineConfig.safeParse({ threads: -1 }).success).toBe(false);
   });

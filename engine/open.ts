@@ -127,8 +127,8 @@ class GraphEngine implements Engine {
   }
 
   private open(bytes: Uint8Array): Promise<InferenceSession> {
-    const { backend, threads, spin } = this.config;
-    return openSession(bytes, { row: backends[backend], threads, spin });
+    const { backend, ...options } = this.config;
+    return openSession(bytes, { row: backends[backend], ...options });
   }
 
   private mustBeOpen(name: string): void {

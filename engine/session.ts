@@ -5,16 +5,23 @@ import type { BackendRow } from "./config.ts";
 // Failures come back as errors; ONNX Runtime would print them as well.
 env.logLevel = "fatal";
 
-/** Opens an ONNX model from memory. `threads` 0 is every core. */
-export async function openSession(
-  bytes: Uint8Array,
-  options: { readonly row: BackendRow; readonly threads: number; readonly spin: boolean },
-): Promise<InferenceSession> {
+export interface SessionOptions {
+  readonly row: BackendRow;
+  /** 0 is every core. */
+  readonly threads: number;
+  readonly spin: boolean;
+  /** Keep working memory between runs (ONNX Runtime's arena, one a session) instead of giving it back. */
+  readonly keepMemory: boolean;
+}
+
+/** Opens an ONNX model from memory. */
+export async function openSession(bytes: Uint8Array, options: SessionOptions): Promise<InferenceSession> {
   return InferenceSession.create(bytes, {
     executionProviders: [...options.row.providers],
     intraOpNumThreads: options.threads || availableParallelism(),
     interOpNumThreads: 1,
     executionMode: "sequential",
+    enableCpuMemArena: options.keepMemory,
     graphOptimizationLevel: "all",
     logSeverityLevel: 4,
     extra: { session: { intra_op: { allow_spinning: options.spin ? "1" : "0" } } },

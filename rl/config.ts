@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { filePath } from "../core/path-schema.ts";
 import { hopMixConfig } from "../datasets/config.ts";
+import { type ExpertPreset, expertPresets } from "../env/experts/habits.ts";
 import { type Algorithm, type PresetName, presets } from "./presets.ts";
 
 const names = Object.keys(presets) as [PresetName, ...PresetName[]];
+const habits = Object.keys(expertPresets) as [ExpertPreset, ...ExpertPreset[]];
 const positive = z.number().positive();
 
 export const scheduleConfig = z.strictObject({
@@ -105,7 +107,7 @@ const demonstrations = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("experts"),
-      habits: z.string().default("clean").describe("Which scripted demonstrators: clean, hasty, random."),
+      habits: z.enum(habits).default("clean").describe("Which scripted demonstrators: clean, hasty, random."),
     }),
     z.strictObject({
       kind: z.literal("trajectories"),
@@ -130,7 +132,7 @@ export const sftConfig = z.strictObject({
     .describe("Loss weight of tokens the policy did not write (1 = as its own)."),
   schedule: scheduleConfig.prefault(sftSchedule),
   optimizer: optimizerConfig.prefault({ beta2: 0.98 }),
-  then: z
+  secondStage: z
     .strictObject({
       steps: z.int().min(1).describe("Supervised steps of the second stage, after `sft.steps`."),
       source: demonstrations,
@@ -162,7 +164,7 @@ export interface SftStage extends Pick<SftConfig, "steps" | "source" | "hopMix" 
 /** The stages of a warm-up; none when `sft.steps` is 0. */
 export function sftStages(sft: SftConfig): SftStage[] {
   if (sft.steps === 0) return [];
-  return [{ ...sft, from: 0 }, ...(sft.then ? [{ ...sft.then, from: sft.steps }] : [])];
+  return [{ ...sft, from: 0 }, ...(sft.secondStage ? [{ ...sft.secondStage, from: sft.steps }] : [])];
 }
 
 /** Supervised steps of all stages. */

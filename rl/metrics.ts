@@ -59,14 +59,14 @@ export function episodeMetrics(
   failed: readonly Trajectory[],
 ): Record<string, number> {
   const over = (f: (t: Scored) => number) => mean(scored.map(f));
-  const correct = scored.filter((t) => t.parts["exactMatch"] === 1);
+  const correct = scored.filter((t) => t.parts.exactMatch === 1);
   const parts = [...new Set(scored.flatMap((t) => Object.keys(t.parts)))].sort();
   const outcomes: Record<string, number> = {};
   for (const t of [...scored, ...failed])
     outcomes[`outcome/${t.outcome}`] = (outcomes[`outcome/${t.outcome}`] ?? 0) + 1;
   return {
     reward: over((t) => t.reward),
-    em: over((t) => t.parts["exactMatch"] ?? 0),
+    em: over((t) => t.parts.exactMatch ?? 0),
     ...Object.fromEntries(parts.map((name) => [`reward/${name}`, over((t) => t.parts[name] ?? 0)])),
     turns: over((t) => t.ending?.turns ?? 0),
     searches: over((t) => t.ending?.searches.length ?? 0),
@@ -91,7 +91,7 @@ function emByHops(scored: readonly Scored[]): Record<string, number> {
     hops.flatMap((h) => {
       const of = scored.filter((t) => t.task.hops === h);
       return [
-        [`em/hops_${h}`, mean(of.map((t) => t.parts["exactMatch"] ?? 0))],
+        [`em/hops_${h}`, mean(of.map((t) => t.parts.exactMatch ?? 0))],
         [`searches/hops_${h}`, mean(of.map((t) => t.ending?.searches.length ?? 0))],
       ];
     }),

@@ -18,8 +18,10 @@ export function tokenKinds(
 ): TokenKind[] {
   const blocks = scanTags(segment.text).filter((b) => !b.insideThink);
   const measured = segment.tokens.map((id) => {
-    let length = lengthOf.get(id);
-    if (length === undefined) lengthOf.set(id, (length = tokenizer.decode([id]).length));
+    const known = lengthOf.get(id);
+    if (known !== undefined) return known;
+    const length = tokenizer.decode([id]).length;
+    lengthOf.set(id, length);
     return length;
   });
   // A vocabulary that puts spaces between words decodes to more than the sum of its tokens; scale to the real length.

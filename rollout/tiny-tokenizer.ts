@@ -53,15 +53,16 @@ export function tinyTokenizer(source: Vocabulary, where = "vocabulary"): Tokeniz
       return out;
     },
     decode(ids) {
-      let text = "";
+      const pieces: string[] = []; // joined at the end: a long chain of += keeps every link alive and slow
       let afterSyllable = false; // A continuation joins only a syllable: glued to a word it could not be read back.
       for (const id of ids) {
         const piece = surface[id];
         if (piece === undefined) continue;
-        text += (text === "" || (id >= firstContinuation && afterSyllable) ? "" : " ") + piece;
+        if (pieces.length > 0 && !(id >= firstContinuation && afterSyllable)) pieces.push(" ");
+        pieces.push(piece);
         afterSyllable = id >= firstInitial;
       }
-      return text;
+      return pieces.join("");
     },
   };
 }

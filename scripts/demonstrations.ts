@@ -114,7 +114,8 @@ async function passageExperts(setup: Setup, habits: Habits): Promise<Demonstrate
       contextTokens: setup.start.config.contextTokens,
     });
     // An expert whose searches did not surface the evidence would teach to answer without it.
-    return expert.complete() && trajectory.outcome === "answered" ? trajectory : undefined;
+    const asMeant = expert.complete() || expert.stoppedEarly();
+    return asMeant && trajectory.outcome === "answered" ? trajectory : undefined;
   };
 }
 

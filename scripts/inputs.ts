@@ -1,4 +1,5 @@
 import type { Config } from "../configs/schema.ts";
+import { CheckpointError } from "../core/errors.ts";
 import { benchmarkOrder, inOrder } from "../datasets/benchmark.ts";
 import { describeDropped, type LoadedTasks } from "../datasets/jsonl.ts";
 import { type LoadedSource, loadBenchmark, loadSource } from "../datasets/load.ts";
@@ -61,6 +62,14 @@ export async function openInputs(config: Config, output: Output): Promise<Inputs
     config.model.path ? loadChatTemplate(config.model.path) : undefined,
   );
   const start = startPolicy(config, tokenizer);
+  if (start.config.vocabSize < tokenizer.vocabSize)
+    throw new CheckpointError({
+      what: "the tokenizer has more tokens than the model",
+      where: config.model.path ?? "model.tiny",
+      got: `${tokenizer.vocabSize} tokens`,
+      expected: `at most ${start.config.vocabSize}, the vocab_size of config.json`,
+      next: "Use the tokenizer files that came with the model.",
+    });
   checkPrompts(questions.slice(0, mostPrompts), renderer, tokenizer, start.config.contextTokens);
   return { train, benchmarks, vocabulary, tokenizer, renderer, start };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 import { arch, availableParallelism, platform } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -7,6 +7,7 @@ import type { Config } from "../configs/schema.ts";
 import { CheckpointError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/files.ts";
 import type { Task } from "../datasets/task.ts";
+import { sftStages } from "../rl/config.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
 import { gitRevision, type RunFolder, readJson } from "../track/run-folder.ts";
 import type { Output } from "./output.ts";
@@ -26,6 +27,7 @@ const ingredients = z.object({
   tokenizer: z.string(),
   search: z.string(),
   questions: z.string(),
+  demonstrations: z.string(),
   benchmarks: z.string(),
 });
 type Ingredients = z.infer<typeof ingredients>;
@@ -109,6 +111,7 @@ const words: Readonly<Record<keyof Ingredients, string>> = {
   tokenizer: "tokenizer",
   search: "search index or corpus",
   questions: "training questions",
+  demonstrations: "file of demonstrations",
   benchmarks: "benchmarks' questions",
 };
 
@@ -138,12 +141,14 @@ export function takeUp(folder: RunFolder, setup: Setup, output: Output): void {
   write(folder, { ...meta, attempts: meta.attempts + 1 });
 }
 
-function ingredientsOf({ start, tokenizer, retriever, trainTasks, benchmarks }: Setup): Ingredients {
+function ingredientsOf({ start, tokenizer, retriever, trainTasks, benchmarks, config }: Setup): Ingredients {
+  const stored = sftStages(config.sft).flatMap(({ source }) => ("path" in source ? [source.path] : []));
   return {
     model: weightsSha256(start),
     tokenizer: tokenizer.fingerprint,
     search: String(retriever.version),
     questions: fingerprint(trainTasks ?? []),
+    demonstrations: sha256(stored.map(fileSha256).join("\n")),
     benchmarks: fingerprint(benchmarks.flatMap(({ tasks }) => tasks)),
   };
 }
@@ -155,3 +160,16 @@ const fingerprint = (tasks: readonly Task[]) =>
   );
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+/** Piece by piece: the file may be larger than a buffer can be. */
+function fileSha256(path: string): string {
+  const hash = createHash("sha256");
+  const piece = Buffer.alloc(1 << 20);
+  const file = openSync(path, "r");
+  try {
+    for (let n = readSync(file, piece); n > 0; n = readSync(file, piece)) hash.update(piece.subarray(0, n));
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest("hex");
+}

@@ -29,15 +29,15 @@ export function stepLine(phase: Phase, step: number, steps: number, m: Metrics):
   return [at, ...columns].join("  ");
 }
 
-const rate = (m: Metrics) => (m["lr"] === undefined ? [] : [`lr ${m["lr"].toExponential(1)}`]);
+const rate = (m: Metrics) => (m.lr === undefined ? [] : [`lr ${m.lr.toExponential(1)}`]);
 const clip = (m: Metrics) =>
-  m["clip_frac_low"] === undefined
+  m.clip_frac_low === undefined
     ? []
-    : [`clip ${m["clip_frac_low"].toFixed(3)}/${(m["clip_frac_high"] ?? 0).toFixed(3)}`];
+    : [`clip ${m.clip_frac_low.toFixed(3)}/${(m.clip_frac_high ?? 0).toFixed(3)}`];
 const seconds = (m: Metrics) =>
-  m["seconds_rollout"] === undefined
+  m.seconds_rollout === undefined
     ? []
-    : [`${m["seconds_rollout"].toFixed(1)}+${(m["seconds_update"] ?? 0).toFixed(1)}s`];
+    : [`${m.seconds_rollout.toFixed(1)}+${(m.seconds_update ?? 0).toFixed(1)}s`];
 
 /** What the columns mean, once, before the first step. */
 export const legend =
@@ -75,7 +75,7 @@ const alarms: readonly Alarm[] = [
   },
   {
     metric: "entropy",
-    bad: (v, m) => v < 0.005 && (m["em"] ?? 1) < 0.7,
+    bad: (v, m) => v < 0.005 && (m.em ?? 1) < 0.7,
     say: "entropy is nearly zero while answers are wrong: the policy no longer explores",
   },
   {
@@ -103,6 +103,6 @@ function onlyShort(m: Metrics): string[] {
   const deep = ["em/hops_2", "em/hops_3"].flatMap((k) => (m[k] === undefined ? [] : [m[k]]));
   if (one === undefined || deep.length === 0 || one < 0.8 || Math.max(...deep) > 0.1) return [];
   return [
-    `em/hops_1 ${one.toFixed(2)} while deeper questions are at ${Math.max(...deep).toFixed(2)}, searches ${(m["searches"] ?? 0).toFixed(2)}: the policy is settling on one search for everything`,
+    `em/hops_1 ${one.toFixed(2)} while deeper questions are at ${Math.max(...deep).toFixed(2)}, searches ${(m.searches ?? 0).toFixed(2)}: the policy is settling on one search for everything`,
   ];
 }

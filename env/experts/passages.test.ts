@@ -122,6 +122,19 @@ describe("passageExpert", () => {
     expect(expert.complete()).toBe(true);
   });
 
+  it("that was told to stop early did so on purpose, one that found nothing did not", async () => {
+    const early = { ...expertPresets.clean, early: { 2: 1, 3: 1 } };
+    const stopped = passageExpert(plan, { habits: early, draw: rng(1) });
+    const lost = passageExpert(plan, { habits: expertPresets.clean, draw: rng(1) });
+    for (const expert of [stopped, lost])
+      for (let turn = 0; turn < 4; turn++) {
+        await expert.act({ stop: ["</search>"], maxTokens: 99 });
+        await expert.observe(harbour.text);
+      }
+    expect([stopped.stoppedEarly(), stopped.complete()]).toEqual([true, false]);
+    expect([lost.stoppedEarly(), lost.complete()]).toEqual([false, false]);
+  });
+
   it("keeps within its searches", async () => {
     const { ending } = await play(plan, expertPresets.clean, { maxTurns: 2 });
     expect(ending).toMatchObject({ outcome: "answered", turns: 2 });

@@ -27,6 +27,8 @@ export interface PassageExpertOptions {
 export interface PassageExpert extends Seat {
   /** Was it shown every supporting passage, and the answer if any holds it? Other episodes teach to answer without evidence. */
   complete(): boolean;
+  /** Did it stop before the evidence because its habits told it to? That is the mistake it was asked to show. */
+  stoppedEarly(): boolean;
 }
 
 /**
@@ -94,6 +96,7 @@ export function passageExpert(plan: PassagePlan, options: PassageExpertOptions):
   return {
     complete: () =>
       unseen.size === 0 && (occurs(answer, shown) || !plan.passages.some(({ text }) => occurs(answer, text))),
+    stoppedEarly: () => over && unseen.size > 0 && searches >= limitOf(intent, plan),
     async observe(text) {
       const whole = wholeText(text);
       shown += `\n${whole}`;

@@ -1,6 +1,5 @@
 import type { Table } from "@lancedb/lancedb";
 import pLimit from "p-limit";
-import { z } from "zod";
 import { DataError, ToolError } from "../../core/errors.ts";
 import { lance, tableName, termsColumn } from "./lance-module.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
@@ -14,8 +13,6 @@ const leastFetched = 10;
 /** Queries of one batch that run at once; each uses several threads of its own. */
 const concurrency = 4;
 
-const rowSchema = z.object({ id: z.string(), title: z.string(), text: z.string(), _score: z.number() });
-
 /**
  * Opens an index made by `buildIndex`. BM25 with LanceDB's fixed k1 1.2 and b 0.75.
  * @throws DataError when the folder is no index, was made by another version, or is damaged
@@ -28,23 +25,26 @@ export async function openIndex(folder: string): Promise<Retriever> {
   let closed = false;
 
   async function fetch(terms: readonly string[], count: number): Promise<Hit[]> {
-    const rows: unknown[] = await table
+    const found = await table
       .query()
       .fullTextSearch(new MatchQuery(terms.join(" "), termsColumn))
       .select(["id", "title", "text", "_score"])
       .limit(count)
-      .toArray();
-    return rows.map((row) => {
-      const { id, title, text, _score } = rowSchema.parse(row);
-      return { id, title, text, score: _score };
-    });
+      .toArrow();
+    const [id, title, text, score] = ["id", "title", "text", "_score"].map((name) => found.getChild(name));
+    return Array.from({ length: found.numRows }, (_, row) => ({
+      id: String(id?.get(row)),
+      title: String(title?.get(row)),
+      text: String(text?.get(row)),
+      score: Number(score?.get(row)),
+    }));
   }
 
   /** Fetches more until no passage left out can tie with the k-th. */
   async function searchOne(query: string, k: number, signal: AbortSignal | undefined): Promise<Hit[]> {
     const terms = queryTerms(query);
     if (terms.length === 0) return [];
-    for (let count = Math.max(leastFetched, 2 * k); ; count *= 4) {
+    for (let count = Math.max(leastFetched, 2 * k); ; count *= 16) {
       checkRequest(k, closed, signal);
       const found = await fetch(terms, count);
       const top = rank(found, k, found.length < count);
