@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 import { ConfigError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
@@ -105,7 +105,11 @@ function readText(file: string, from: Origin | undefined): string {
   const where = from ? `${showOrigin(from)}: ${showFile(file)}` : showFile(file);
   if (!existsSync(file)) throw new ConfigError({ what: "config not found", where, ...suggestion(file) });
   const info = statSync(file);
-  if (!info.isFile()) throw new ConfigError({ what: "not a file", where, expected: "a YAML file" });
+  if (!info.isFile()) {
+    const inside = join(file, "config.yaml");
+    const next = existsSync(inside) ? { next: `Did you mean \`${showFile(inside)}\`?` } : {};
+    throw new ConfigError({ what: "not a file", where, expected: "a YAML file", ...next });
+  }
   if (info.size > maxBytes)
     throw new ConfigError({
       what: "too large for a config",

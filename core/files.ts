@@ -6,13 +6,27 @@ import {
   openSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+
+/** Makes a folder and those above it. Node's `recursive` never returns where a parent refuses with ENOENT, as /proc does. */
+export function makeFolder(path: string): void {
+  const missing: string[] = [];
+  for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.push(at);
+  for (const folder of missing.reverse())
+    try {
+      mkdirSync(folder);
+    } catch (error) {
+      // Another process may have been faster.
+      if (!existsSync(folder) || !statSync(folder).isDirectory()) throw error;
+    }
+}
 
 /** Writes a whole file or nothing: temporary file beside it, fsync, rename. Parent folders are made. */
 export function writeFileAtomic(path: string, content: string | Uint8Array): void {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   const temporary = `${path}.${process.pid}.tmp`;
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
   const file = openSync(temporary, "w");
@@ -37,7 +51,7 @@ export async function writeFolderAtomic(
   const temporary = join(dirname(path), `${name}.tmp`);
   const replaced = join(dirname(path), `${name}.old.tmp`);
   rmSync(temporary, { recursive: true, force: true });
-  mkdirSync(temporary, { recursive: true });
+  makeFolder(temporary);
   try {
     await fill(temporary);
     // What is replaced leaves its name whole: a kill in between leaves no folder there, never half a folder.

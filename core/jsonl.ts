@@ -73,6 +73,8 @@ async function* lines(path: string): AsyncGenerator<string> {
     if (cause instanceof Error && "code" in cause)
       throw new DataError({ what: "cannot read the file", where: path, got: cause.message, cause });
     throw cause;
+  } finally {
+    file.destroy(); // a reader that stops early must not leave the file open
   }
   const last = Buffer.concat(rest);
   if (last.length > 0) yield decode(last);

@@ -1,7 +1,7 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { DataError } from "../core/errors.ts";
-import { writeFileAtomic } from "../core/files.ts";
+import { makeFolder, writeFileAtomic } from "../core/files.ts";
 import { type EvalRecord, evalRecord } from "./record.ts";
 
 /**
@@ -41,7 +41,7 @@ function damaged(where: string, line: string, cause: unknown): DataError {
 
 /** Appends records and waits until they are on disk. */
 export function appendRecords(path: string, records: readonly EvalRecord[]): void {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   const bytes = Buffer.from(encode(records));
   const file = openSync(path, "a");
   try {

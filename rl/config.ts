@@ -130,17 +130,19 @@ export const sftConfig = z.strictObject({
     .max(1)
     .default(0)
     .describe("Loss weight of tokens the policy did not write (1 = as its own)."),
-  schedule: scheduleConfig.prefault(sftSchedule),
-  optimizer: optimizerConfig.prefault({ beta2: 0.98 }),
-  secondStage: z
-    .strictObject({
-      steps: z.int().min(1).describe("Supervised steps of the second stage, after `sft.steps`."),
-      source: demonstrations,
-      hopMix,
-      schedule: scheduleConfig.prefault(sftSchedule),
-    })
-    .optional()
-    .describe("A second stage on other demonstrations, with a fresh optimiser."),
+  schedule: scheduleConfig.prefault(sftSchedule).describe("Learning rate over the steps."),
+  optimizer: optimizerConfig.prefault({ beta2: 0.98 }).describe("AdamW."),
+  more: z
+    .array(
+      z.strictObject({
+        steps: z.int().min(1).describe("Supervised steps of this stage."),
+        source: demonstrations,
+        hopMix,
+        schedule: scheduleConfig.prefault(sftSchedule),
+      }),
+    )
+    .default([])
+    .describe("Further stages, each on its own demonstrations with a fresh optimiser."),
 });
 export type SftConfig = z.infer<typeof sftConfig>;
 
@@ -164,7 +166,12 @@ export interface SftStage extends Pick<SftConfig, "steps" | "source" | "hopMix" 
 /** The stages of a warm-up; none when `sft.steps` is 0. */
 export function sftStages(sft: SftConfig): SftStage[] {
   if (sft.steps === 0) return [];
-  return [{ ...sft, from: 0 }, ...(sft.secondStage ? [{ ...sft.secondStage, from: sft.steps }] : [])];
+  let from = 0;
+  return [sft, ...sft.more].map((stage) => {
+    const placed = { ...stage, from };
+    from += stage.steps;
+    return placed;
+  });
 }
 
 /** Supervised steps of all stages. */

@@ -49,6 +49,8 @@ export function checkSameWeights(policy: Policy, state: CheckpointState, checkpo
     where: checkpoint,
     got: sha.slice(0, 12),
     expected: `${state.weightsSha256.slice(0, 12)}${state.base ? ` (with the base model ${state.base})` : ""}`,
-    next: "The checkpoint or its base model was changed; use another checkpoint or restore the base model.",
+    next: state.base
+      ? "Name its base model as model.path, or restore the checkpoint or its base model: one of them was changed."
+      : "The checkpoint was changed; use another one.",
   });
 }

@@ -173,7 +173,7 @@ describe("help", () => {
       expect(examples.length, name).toBeGreaterThan(0);
       for (const [line] of examples) expect(line.startsWith(`forager ${name}`), line).toBe(true);
     }
-  });
+  }, 180_000); // loads every command, and with them the native modules
 });
 
 test("--dry-run is the flag of `dryRun`", async () => {

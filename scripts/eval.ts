@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { loadConfig } from "../configs/load-config.ts";
 import { printConfig } from "../configs/print.ts";
@@ -9,9 +8,10 @@ import { writeFileAtomic } from "../core/files.ts";
 import type { EvalResult } from "../eval/evaluate.ts";
 import { readRecords } from "../eval/record-file.ts";
 import { benchmarkTable, evaluationTable, resultLine } from "../eval/table.ts";
+import { checkOutFolder } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
 import { evaluateWith } from "./evaluations.ts";
-import { type OpenPolicy, openPolicy, tellStart } from "./open-policy.ts";
+import { checkPolicy, type OpenPolicy, openPolicy, tellStart } from "./open-policy.ts";
 import type { Output } from "./output.ts";
 import { withPolicy } from "./policy-options.ts";
 import { openSetup, type Setup } from "./setup.ts";
@@ -45,13 +45,14 @@ export const command = defineCommand({
         next: "Add one: eval: { benchmarks: [{ name: dev, source: { kind: jsonl, path: dev.jsonl } }] }",
       });
     tellStart(path, spec, output);
-    if (out !== undefined) checkFolder(out);
+    checkPolicy(spec, { step, extensions });
+    if (out !== undefined) checkOutFolder(out);
     const setup = await openSetup(config, { output, signal, extensions });
     try {
       const policy = await openPolicy(spec, setup, { step, extensions });
       try {
         const folder = out ?? join("evals", `${policy.name}-${fingerprint(setup, policy)}`);
-        checkFolder(folder);
+        checkOutFolder(folder);
         const results = await measure(setup, policy, { folder, output, signal });
         writeFileAtomic(join(folder, "config.yaml"), printConfig(config, stated));
         report(policy, results, folder, output);
@@ -140,15 +141,4 @@ function recorded(config: Config, { step }: OpenPolicy, folder: string): number 
     modes.map((mode) => join(folder, `${name}-${step}-${mode}`, "records.jsonl")),
   );
   return files.reduce((n, file) => n + readRecords(file).records.filter(({ valid }) => valid).length, 0);
-}
-
-/** Before anything is played, so that an hour is not lost to a folder that cannot be written. */
-function checkFolder(folder: string): void {
-  if (existsSync(folder) && !statSync(folder).isDirectory())
-    throw new ConfigError({
-      what: "a file is where the folder should be",
-      where: folder,
-      next: "Name another with --out.",
-    });
-  mkdirSync(folder, { recursive: true });
 }

@@ -46,12 +46,7 @@ export async function openPolicy(
   setup: Setup,
   o: { step?: number | undefined; extensions?: Extensions } = {},
 ): Promise<OpenPolicy> {
-  if (o.step !== undefined && (spec === undefined || !isRun(spec)))
-    throw new ConfigError({
-      what: "--step chooses a checkpoint of a run",
-      got: spec === undefined ? "no --policy" : `--policy ${spec}`,
-      next: "Give the run folder with --policy.",
-    });
+  checkPolicy(spec, o);
   if (spec === undefined) {
     const { path } = setup.config.model;
     return ours(setup, setup.start, {
@@ -69,9 +64,23 @@ export async function openPolicy(
       close() {},
     };
   }
-  const kind = kinds.find(({ is }) => is(spec));
-  if (!kind) throw notAPolicy(spec, o.extensions);
-  return kind.open(spec, setup, o.step);
+  return kindOf(spec, o.extensions).open(spec, setup, o.step);
+}
+
+/** What can be said of `--policy` and `--step` before anything is opened. @throws ConfigError, CheckpointError */
+export function checkPolicy(
+  spec: string | undefined,
+  o: { step?: number | undefined; extensions?: Extensions },
+): void {
+  if (o.step !== undefined && (spec === undefined || !isRun(spec)))
+    throw new ConfigError({
+      what: "--step chooses a checkpoint of a run",
+      got: spec === undefined ? "no --policy" : `--policy ${spec}`,
+      next: "Give the run folder with --policy.",
+    });
+  if (spec === undefined || o.extensions?.samplers?.[spec]) return;
+  kindOf(spec, o.extensions);
+  if (isRun(spec)) checkpointOf(spec, o.step);
 }
 
 /** Says so when a run's own config would be played with the weights that the run started from. */
@@ -86,6 +95,12 @@ interface Kind {
   readonly open: (path: string, setup: Setup, step?: number) => OpenPolicy;
 }
 
+function kindOf(path: string, extensions: Extensions | undefined): Kind {
+  const kind = kinds.find(({ is }) => is(path));
+  if (kind) return kind;
+  throw notAPolicy(path, extensions);
+}
+
 const isRun = (path: string) => has(path, "config.yaml") && has(path, "checkpoints");
 const has = (path: string, name: string) => existsSync(join(path, name));
 
@@ -93,6 +108,11 @@ const has = (path: string, name: string) => existsSync(join(path, name));
 const kinds: readonly Kind[] = [
   { is: (path) => isRun(path) || has(path, "state.json"), open: fromCheckpoint },
   { is: (path) => has(path, "config.json"), open: fromModel },
+  // The adapter in a checkpoint of ours: the checkpoint knows its base model.
+  {
+    is: (path) => has(path, "../state.json"),
+    open: (path, setup) => fromCheckpoint(join(path, ".."), setup),
+  },
   { is: (path) => has(path, "adapter_config.json"), open: fromAdapter },
 ];
 
@@ -100,7 +120,7 @@ function fromCheckpoint(spec: string, setup: Setup, step?: number): OpenPolicy {
   const path = checkpointOf(spec, step);
   const state = readCheckpointState(path);
   checkTokenizer(path, setup);
-  const policy = state.training === "lora" ? adapted(join(path, "adapter"), setup) : loadPolicy(path, whole);
+  const policy = state.training === "lora" ? adaptedAt(path, state.base, setup) : loadPolicy(path, whole);
   checkModel(policy.config, setup.start.config, path);
   checkSameWeights(policy, state, path);
   const run = basename(resolve(path, "../.."));
@@ -134,6 +154,14 @@ function fromAdapter(path: string, setup: Setup): OpenPolicy {
 }
 
 const whole = { training: "full", seed: 0 } as const;
+
+/** A LoRA checkpoint over the base model that it names, or over the config's, which may be the same one moved. */
+function adaptedAt(path: string, base: string | undefined, setup: Setup): Policy {
+  const adapter = join(path, "adapter");
+  return base !== undefined && base !== setup.config.model.path && has(base, "config.json")
+    ? loadPolicy(base, { training: "lora", adapter, seed: 0 })
+    : adapted(adapter, setup);
+}
 
 /** An adapter over the config's base weights, whatever adapter the config itself would train. */
 function adapted(folder: string, { start }: Setup): Policy {

@@ -25,8 +25,8 @@ export interface Output {
   print(text: string): void;
   /** Something to know that is not an error. */
   warn(text: string): void;
-  /** A bar with the time left on a terminal, a plain line now and then elsewhere. `total` may be unknown. */
-  progress(label: string, total?: number): Progress;
+  /** A bar with the time left on a terminal, a plain line now and then elsewhere. `total` may be unknown; `done` of it was there before. */
+  progress(label: string, total?: number, done?: number): Progress;
 }
 
 export interface Streams {
@@ -65,9 +65,9 @@ export function makeOutput(options: { json: boolean; quiet: boolean }, streams: 
       event("warning", { message: text });
       write(streams.stderr, `warning: ${text}`);
     },
-    progress(label, total) {
+    progress(label, total, done = 0) {
       if (quiet) return silent;
-      bar = progressBar(streams.stderr, label, total);
+      bar = progressBar(streams.stderr, label, total, { done });
       return bar;
     },
   };

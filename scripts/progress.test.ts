@@ -19,7 +19,7 @@ function stream(isTTY: boolean) {
 test("on a terminal: a bar with the time left, redrawn in place, wiped before a line", () => {
   let now = 0;
   const { stream: out, text } = stream(true);
-  const bar = progressBar(out, "building", 4, () => now);
+  const bar = progressBar(out, "building", 4, { now: () => now });
   now = 2000;
   bar.tick(1, "a.jsonl");
   expect(text()).toBe(`\r\u001b[2Kbuilding ${"█".repeat(6)}${"░".repeat(18)} 1/4 · 6.0s left · a.jsonl`);
@@ -33,7 +33,7 @@ test("on a terminal: a bar with the time left, redrawn in place, wiped before a 
 test("elsewhere: plain lines, one every ten seconds and one at the end", () => {
   let now = 0;
   const { stream: out, text } = stream(false);
-  const bar = progressBar(out, "reading", undefined, () => now);
+  const bar = progressBar(out, "reading", undefined, { now: () => now });
   for (now = 0; now < 25_000; now += 1000) bar.tick();
   bar.done();
   expect(text()).toBe("reading 11 · in 10.0s\nreading 21 · in 20.0s\nreading 25 · in 25.0s\n");

@@ -19,11 +19,11 @@ export function progressBar(
   stream: NodeJS.WriteStream,
   label: string,
   total?: number,
-  now: () => number = () => performance.now(),
+  { now = () => performance.now(), done = 0 }: { now?: () => number; done?: number } = {},
 ): Progress {
   const start = now();
   const terminal = stream.isTTY === true && process.env.TERM !== "dumb";
-  let count = 0;
+  let count = done;
   let note = "";
   let drawn = terminal ? Number.NEGATIVE_INFINITY : start;
   let visible = false;
@@ -32,7 +32,7 @@ export function progressBar(
     const seconds = (now() - start) / 1000;
     drawn = now();
     const of = total === undefined ? `${count}` : `${count}/${total}`;
-    const left = total === undefined || count === 0 ? undefined : (seconds / count) * (total - count);
+    const left = total === undefined || count === done ? undefined : (seconds / (count - done)) * (total - count);
     const time = last || left === undefined ? `in ${showSeconds(seconds)}` : `${showSeconds(left)} left`;
     const behind = note ? ` · ${note}` : "";
     if (!terminal) return void stream.write(`${label} ${of} · ${time}${behind}\n`);

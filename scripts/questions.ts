@@ -18,16 +18,12 @@ const far = 2000;
  * A split by name; without one the first benchmark, or training when there is none.
  * @throws ConfigError for a name that the config does not have
  */
-export function splitOf({ benchmarks, source, trainTasks }: Setup, name?: string): Split {
+export function splitOf(setup: Setup, name?: string): Split {
+  const { benchmarks } = setup;
   const wanted = name ?? benchmarks[0]?.name ?? "train";
   const found = benchmarks.find((each) => each.name === wanted);
   if (found) return { name: wanted, benchmark: true, first: (n) => found.tasks.slice(0, n) };
-  if (wanted === "train")
-    return {
-      name: wanted,
-      benchmark: false,
-      first: (n) => source.batch(0, Math.min(n, trainTasks?.length ?? n)),
-    };
+  if (wanted === "train") return { name: wanted, benchmark: false, first: (n) => drawn(setup, n) };
   const names = ["train", ...benchmarks.map((each) => each.name)];
   const close = nearest(wanted, names);
   throw new ConfigError({
@@ -36,6 +32,14 @@ export function splitOf({ benchmarks, source, trainTasks }: Setup, name?: string
     expected: `one of ${names.join(", ")}`,
     ...(close ? { next: `Did you mean \`${close}\`?` } : {}),
   });
+}
+
+/** What training draws, step after step; of a file each question once. */
+function drawn({ source, trainTasks, config }: Setup, n: number): readonly Task[] {
+  if (trainTasks) return source.batch(0, Math.min(n, trainTasks.length));
+  const size = config.rollout.tasksPerStep;
+  const steps = Array.from({ length: Math.ceil(n / size) }, (_, step) => source.batch(step, size));
+  return steps.flat().slice(0, n);
 }
 
 /** Every question of a split that can be named by its id. */

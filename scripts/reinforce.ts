@@ -47,8 +47,7 @@ export async function* reinforce(
     : from.policy;
   tellAlgorithm(setup, output);
   output.line(legend);
-  const bar = output.progress("training", rl.steps);
-  bar.tick(from.step);
+  const bar = output.progress("training", rl.steps, from.step);
   const reports = train(
     {
       config: rl,
@@ -68,6 +67,7 @@ export async function* reinforce(
     from.step,
     rl.steps,
   );
+  let raised = new Set<string>();
   for await (const { step, metrics, trajectories } of reports) {
     const state: RunState = { phase: "rl", step, policy: learner.policy, adam: learner.optimizer };
     const alarms = alarmsOf(metrics);
@@ -75,7 +75,9 @@ export async function* reinforce(
     record.db.event("rl", step, "alarm", ...alarms);
     output.line(stepLine("rl", step, rl.steps, metrics));
     output.event("step", { phase: "rl", step, ...metrics });
-    for (const alarm of alarms) output.warn(`step ${step}: ${alarm}`);
+    // An alarm is told when it begins; run.db has it for every step.
+    for (const alarm of alarms) if (!raised.has(subject(alarm))) output.warn(`step ${step}: ${alarm}`);
+    raised = new Set(alarms.map(subject));
     bar.tick();
     const stop = signal.aborted;
     if (stop || evals.due(step) || step % track.saveEvery === 0 || step === rl.steps)
@@ -86,6 +88,8 @@ export async function* reinforce(
   }
   bar.done();
 }
+
+const subject = (alarm: string) => alarm.split(" ")[0] as string;
 
 function tellAlgorithm({ config: { rl } }: Setup, output: Output): void {
   const { surrogate, advantage, filterMetric } = algorithmOf(rl);

@@ -17,6 +17,7 @@ const systemErrors: Readonly<Record<string, { what: string; next: string }>> = {
   ENOENT: { what: "no such file or folder", next: "Check the path." },
   ENOTDIR: { what: "a part of the path is a file, not a folder", next: "Check the path." },
   EISDIR: { what: "a folder where a file is needed", next: "Check the path." },
+  EEXIST: { what: "something is in the way", next: "Choose another path." },
   ENAMETOOLONG: { what: "the path is too long", next: "Choose a shorter one." },
   EADDRINUSE: { what: "the port is in use", next: "Choose another port." },
   ERR_INVALID_ARG_VALUE: { what: "a value the system does not take", next: "Check the paths." },

@@ -1,5 +1,3 @@
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import { loadConfig } from "../configs/load-config.ts";
 import { ConfigError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/files.ts";
@@ -9,9 +7,10 @@ import type { RollRequest } from "../eval/evaluate.ts";
 import { recordOf } from "../eval/record.ts";
 import { renderTrajectory } from "../rollout/print.ts";
 import { isPolicyOutcome, type Trajectory } from "../rollout/trajectory.ts";
+import { checkOutFile } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
 import { colorful, isRight, isScored, oneLine, type Played, verdict } from "./episode-words.ts";
-import { type OpenPolicy, openPolicy, tellStart } from "./open-policy.ts";
+import { checkPolicy, type OpenPolicy, openPolicy, tellStart } from "./open-policy.ts";
 import type { Output } from "./output.ts";
 import { withPolicy } from "./policy-options.ts";
 import { checkCount, questionById, type Split, splitOf } from "./questions.ts";
@@ -60,7 +59,8 @@ export const command = defineCommand({
         next: "Leave --samples out, or give --mode sampled.",
       });
     const { config } = loadConfig(args.config, args.overrides);
-    if (out !== undefined) checkFile(out);
+    checkPolicy(args.policy, { step: args.step, extensions });
+    if (out !== undefined) checkOutFile(out);
     tellStart(args.config, args.policy, output);
     const setup = await openSetup(config, { output, signal, extensions });
     try {
@@ -169,17 +169,4 @@ function finish(played: readonly Played[], out: string | undefined, output: Outp
   if (out !== undefined) output.line(`${out}: score it with \`forager score ${out}\``);
   const failed = played.length - scored.length;
   output.result({ n: scored.length, em, reward, failed, outcomes, ...(out === undefined ? {} : { out }) });
-}
-
-/** Before anything is played. */
-function checkFile(out: string): void {
-  if (existsSync(out))
-    throw new ConfigError({
-      what: "the output file exists already",
-      where: out,
-      next: "Choose another name: nothing is ever overwritten.",
-    });
-  const folder = dirname(resolve(out));
-  mkdirSync(folder, { recursive: true });
-  accessSync(folder, constants.W_OK);
 }

@@ -83,8 +83,7 @@ async function* imitate(
   const { sft, track } = setup.config;
   const total = sftSteps(sft);
   if (from.step >= total) return;
-  const bar = output.progress("warm-up", total);
-  bar.tick(from.step);
+  const bar = output.progress("warm-up", total, from.step);
   const saveEvery = Math.max(track.saveEvery, Math.ceil(total / 20));
   const sayEvery = Math.max(1, Math.round(total / 40));
   for await (const { metrics, ...state } of warmUp(setup, from)) {

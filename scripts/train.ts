@@ -121,6 +121,6 @@ function isFinished(folder: RunFolder, output: Output): boolean {
 async function showPlan({ config, stated }: Loaded<Config>, o: Attempt): Promise<void> {
   const found = await checkSetup(config, o);
   o.output.print(printConfig(config, stated));
-  for (const line of found) o.output.line(line);
+  for (const line of found) o.output.line(`# ${line}`); // comments: the whole output is a config that can be kept
   o.output.result({ config });
 }

@@ -4,7 +4,6 @@ import {
   appendFileSync,
   constants,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -13,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { CheckpointError, ConfigError } from "../core/errors.ts";
-import { writeFileAtomic } from "../core/files.ts";
+import { makeFolder, writeFileAtomic } from "../core/files.ts";
 import type { Phase, RunDb, StepMetrics } from "./run-db.ts";
 import { lockFiles } from "./run-lock.ts";
 
@@ -72,8 +71,8 @@ export function createRunFolder(path: string): RunFolder {
 
 /** Also for a folder that someone copied without its empty folders. */
 export function makeFolders({ checkpoints, evals }: RunFolder): void {
-  mkdirSync(checkpoints, { recursive: true });
-  mkdirSync(evals, { recursive: true });
+  makeFolder(checkpoints);
+  makeFolder(evals);
 }
 
 /** Removes the temporary files of writes that were killed. Only for the process that holds the run's lock. */
