@@ -1,11 +1,18 @@
 /**
  * Forager's public names. Everything here is for users; nothing inside Forager imports this file.
- * Start with `defineForager` to add your own environment, reward, data set or sampler to the command line.
+ * Start with `defineForager` to add your own environment, reward, data set or policy to the command line.
  */
 export type { Complaint } from "./core/errors.ts";
 export { CheckpointError, ConfigError, DataError, ForagerError, ToolError } from "./core/errors.ts";
+export type { Rng } from "./core/rng.ts";
 export { rng } from "./core/rng.ts";
+export type { LoadedTasks } from "./datasets/jsonl.ts";
+export { readPassages, readTasks } from "./datasets/jsonl.ts";
 export type { Passage, Question, Task } from "./datasets/task.ts";
+export { questionOf } from "./datasets/task.ts";
+export type { CheckOptions } from "./env/check.ts";
+export { checkEnvironment } from "./env/check.ts";
+export type { EnvConfig } from "./env/config.ts";
 export type {
   Act,
   ActOptions,
@@ -17,8 +24,17 @@ export type {
   SearchRecord,
   Seat,
 } from "./env/environment.ts";
+export { researcher } from "./env/researcher.ts";
+export { memoryRetriever } from "./env/search/memory.ts";
 export type { Hit, Retriever } from "./env/search/retriever.ts";
+export type { Step, Stepper } from "./env/stepper.ts";
+export { stepper } from "./env/stepper.ts";
+export type { ScriptedSeat } from "./env/testing.ts";
+export { scriptedSeat } from "./env/testing.ts";
+export type { Interval } from "./eval/wilson.ts";
+export { wilson } from "./eval/wilson.ts";
 export type { Scored, Scorer } from "./reward/scored.ts";
+export { makeScorer } from "./reward/scorer.ts";
 export type {
   BatchSampler,
   Completion,

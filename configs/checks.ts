@@ -12,8 +12,8 @@ export const crossChecks: readonly CrossCheck[] = [
   {
     path: ["search", "corpus"],
     check: ({ search, data }) =>
-      search.engine === "memory" && search.corpus === undefined && data.train.kind === "jsonl"
-        ? "questions from a file need something to search: name `search.corpus`, or an index with `engine: lancedb`"
+      search.engine === "memory" && search.corpus === undefined && data.train.kind !== "world"
+        ? "questions of your own need something to search: name `search.corpus`, or an index with `engine: lancedb`"
         : undefined,
   },
   {

@@ -39,14 +39,16 @@ function complain(issue: Issue, tree: Tree, schema: JsonSchema, above: Path): Co
   if (issue.code === "custom")
     return [{ what: issue.message, where, ...(node?.kind === "scalar" && { got: show(plain(node)) }) }];
   const value = node && plain(node);
-  const next = advice(issue, value);
+  const expected = expectedOf(issue);
+  const key = `\`${showPath(path)}\``;
+  const plainly = expected.length <= 40 ? `Set ${key} to ${expected}.` : `Correct ${key}.`;
   return [
     {
-      what: `\`${showPath(path)}\` is wrong`,
+      what: `${key} is wrong`,
       where,
-      expected: expectedOf(issue),
+      expected,
       got: show(value),
-      ...(next && { next }),
+      next: advice(issue, value) ?? plainly,
     },
   ];
 }
@@ -83,6 +85,8 @@ function likeliest(errors: readonly (readonly Issue[])[]): readonly Issue[] | un
 }
 
 function expectedOf(issue: Issue): string {
+  // What the schema says in its own words is better than what can be said of the rule.
+  if (!/^(Too |Invalid|Unrecognized|Expected)/.test(issue.message)) return issue.message;
   switch (issue.code) {
     case "invalid_type":
       return typeNames[issue.expected] ?? issue.expected;

@@ -42,6 +42,7 @@ export function readYaml(
         what: "not valid YAML",
         where: show(problem.linePos?.[0].line ?? 1),
         got: problem.message.split(/ at line \d+/)[0]!,
+        next: "Mend the YAML at this line.",
         ...(problem.code === "DUPLICATE_KEY" && { next: "Keep one of the two keys." }),
         ...(problem.code === "MULTIPLE_DOCS" && { next: "Remove the `---`: a config is one document." }),
       });

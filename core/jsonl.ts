@@ -39,6 +39,7 @@ function parseRecord<T>(text: string, where: string, schema: ZodType<T>): T {
       where,
       got: excerpt(text),
       expected: "one JSON object a line",
+      next: "Mend this line, or leave it out.",
       cause,
     });
   }
@@ -50,6 +51,7 @@ function parseRecord<T>(text: string, where: string, schema: ZodType<T>): T {
     where,
     got: excerpt(text),
     expected: issue?.message ?? "another record",
+    next: "Mend this line, or leave it out.",
   });
 }
 

@@ -37,6 +37,11 @@ const jsonlKeys = {
   dataset: z.string().min(1).optional().describe("Name for questions without one; default: the file's name."),
 };
 
+const ownKeys = {
+  kind: z.literal("own").describe("Questions of your own code, given to defineForager({ datasets })."),
+  name: z.string().min(1).describe("Its name there."),
+};
+
 const split = z.enum(["train", "dev", "test"]);
 
 /** An endless source of training questions. */
@@ -54,6 +59,7 @@ export const sourceConfig = z.discriminatedUnion("kind", [
       .describe("Curriculum: moves straight from `hopMix` to another mix; absent, the mix stays."),
   }),
   z.strictObject(jsonlKeys),
+  z.strictObject(ownKeys),
 ]);
 export type SourceConfig = z.infer<typeof sourceConfig>;
 
@@ -66,6 +72,7 @@ export const benchmarkConfig = z.discriminatedUnion("kind", [
     n: z.int().min(1).default(384).describe("Questions in the set."),
   }),
   z.strictObject(jsonlKeys),
+  z.strictObject(ownKeys),
 ]);
 export type BenchmarkConfig = z.infer<typeof benchmarkConfig>;
 

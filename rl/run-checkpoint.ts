@@ -1,8 +1,8 @@
-import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { CheckpointError } from "../core/errors.ts";
-import { writeFolderAtomic } from "../core/files.ts";
+import { writeFileAtomic, writeFolderAtomic } from "../core/files.ts";
 import type { Params } from "../engine/array.ts";
 import { openSafetensors, writeSafetensors } from "../engine/safetensors.ts";
 import type { AdamState } from "./adam.ts";
@@ -65,7 +65,7 @@ export async function saveCheckpoint(
       ...named("mu.", adam.mu),
       ...named("nu.", adam.nu),
     });
-    writeFileSync(join(folder, "state.json"), `${JSON.stringify(record, null, 2)}\n`);
+    writeFileAtomic(join(folder, "state.json"), `${JSON.stringify(record, null, 2)}\n`);
   });
   return record;
 }
@@ -90,7 +90,7 @@ export function readCheckpointState(path: string): CheckpointState {
     throw new CheckpointError({
       what: "malformed state.json",
       where: file,
-      next: "Delete this checkpoint; the run continues from the one before.",
+      next: `Delete the folder ${path}: the run goes on from the checkpoint before it.`,
       cause,
     });
   }
@@ -99,13 +99,17 @@ export function readCheckpointState(path: string): CheckpointState {
     throw new CheckpointError({
       what: "state.json is not ours",
       where: file,
-      got: parsed.error.issues[0]?.message ?? "",
+      got: `${parsed.error.issues[0]?.path.join(".")}: ${parsed.error.issues[0]?.message}`,
       expected: "format 1",
+      next: "It was written by another version of Forager, or by hand.",
     });
   return parsed.data;
 }
 
-/** Puts a checkpoint's weights into `start` (the policy the config makes) and reads the optimiser's moments. */
+/**
+ * Puts a checkpoint's weights into `start` (the policy the config makes) and reads the optimiser's moments.
+ * @throws CheckpointError for one that is damaged or belongs to another model
+ */
 export function loadCheckpoint(path: string, start: Policy): RunState {
   const state = readCheckpointState(path);
   const training = start.lora ? "lora" : "full";
@@ -115,41 +119,49 @@ export function loadCheckpoint(path: string, start: Policy): RunState {
       where: path,
       got: state.training,
       expected: `${training}, as the config says`,
+      next: "Use a checkpoint of a run with this config.",
     });
-  const trainable = start.lora
-    ? readAdapter(join(path, "adapter"), start.config).params
-    : readAll(join(path, "model.safetensors"), start.trainable);
-  const policy: Policy = {
-    ...start,
-    trainable: inOrderOf(start.trainable, trainable, path),
-    version: state.version,
-  };
-  const sha = weightsSha256(policy);
-  if (sha !== state.weightsSha256)
+  try {
+    const trainable = start.lora
+      ? readAdapter(join(path, "adapter"), start.config).params
+      : readAll(join(path, "model.safetensors"), start.trainable, "");
+    const policy: Policy = {
+      ...start,
+      trainable: inOrderOf(start.trainable, trainable, path),
+      version: state.version,
+    };
+    const sha = weightsSha256(policy);
+    if (sha !== state.weightsSha256)
+      throw new CheckpointError({
+        what: "the weights are not those that were saved",
+        where: path,
+        got: sha.slice(0, 12),
+        expected: state.weightsSha256.slice(0, 12),
+      });
+    const moments = join(path, "optimizer.safetensors");
+    const [mu, nu] = ["mu.", "nu."].map((prefix) => {
+      const params = readAll(moments, start.trainable, prefix);
+      return inOrderOf(start.trainable, params, moments);
+    }) as [Params, Params];
+    return { phase: state.phase, step: state.step, policy, adam: { step: state.adamStep, mu, nu } };
+  } catch (error) {
+    if (!(error instanceof CheckpointError)) throw error;
     throw new CheckpointError({
-      what: "the weights are not those that were saved",
-      where: path,
-      got: sha.slice(0, 12),
-      expected: state.weightsSha256.slice(0, 12),
-      next: "The folder was changed or belongs to another model; use another checkpoint.",
+      ...error.complaint,
+      next: `Delete the folder ${path}: the run goes on from the checkpoint before it.`,
+      cause: error,
     });
-  const moments = openSafetensors(join(path, "optimizer.safetensors"));
-  const read = (prefix: string) => {
-    const out: Record<string, Params[string]> = {};
-    for (const name of Object.keys(start.trainable)) out[name] = moments.read(prefix + name);
-    return out;
-  };
-  const adam: AdamState = { step: state.adamStep, mu: read("mu."), nu: read("nu.") };
-  moments.close();
-  return { phase: state.phase, step: state.step, policy, adam };
+  }
 }
 
-function readAll(file: string, like: Params): Params {
+/** The tensors named as those of `like`, behind a prefix. */
+function readAll(file: string, like: Params, prefix: string): Params {
   const source = openSafetensors(file);
-  const out: Record<string, Params[string]> = {};
-  for (const name of Object.keys(like)) out[name] = source.read(name);
-  source.close();
-  return out;
+  try {
+    return Object.fromEntries(Object.keys(like).map((name) => [name, source.read(prefix + name)]));
+  } finally {
+    source.close();
+  }
 }
 
 /** Same names in the same order as the policy that the config makes: order is part of the compiled graph. */
@@ -163,7 +175,6 @@ function inOrderOf(like: Params, params: Params, where: string): Params {
           where,
           got: found ? `[${found.shape}]` : "nothing",
           expected: `[${p.shape}]`,
-          next: "This checkpoint belongs to another model.",
         });
       return [name, found];
     }),

@@ -1,4 +1,4 @@
-import type { Task } from "../datasets/task.ts";
+import type { OwnDatasets } from "../datasets/own.ts";
 import type { Environment } from "../env/environment.ts";
 import type { ResearcherOptions } from "../env/researcher.ts";
 import type { OwnPart } from "../reward/scorer.ts";
@@ -17,8 +17,8 @@ export interface Extensions {
   readonly environments?: Readonly<Record<string, (parts: EnvironmentParts) => Environment>>;
   /** `reward.weights: { NAME: 0.5 }`. */
   readonly rewards?: Readonly<Record<string, RewardPart>>;
-  /** `data.train: { kind: own, name: NAME }`. */
-  readonly datasets?: Readonly<Record<string, () => Promise<readonly Task[]>>>;
+  /** `data.train: { kind: own, name: NAME }`, and as a benchmark's source. */
+  readonly datasets?: OwnDatasets;
   /** `--policy NAME` of eval, rollout: a policy of another make in place of ours. */
   readonly samplers?: Readonly<
     Record<string, (parts: { tokenizer: Tokenizer }) => Promise<Sampler | BatchSampler>>

@@ -17,7 +17,9 @@ import { biomeConfig, mayImport } from "./import-table.ts";
 const root = packageRoot();
 const folders = readdirSync(root, { withFileTypes: true })
   .filter(
-    (entry) => entry.isDirectory() && !/^(\.|node_modules$|dist$|runs$|indexes$|coverage$)/.test(entry.name),
+    (entry) =>
+      entry.isDirectory() &&
+      !/^(\.|node_modules$|dist$|runs$|indexes$|data$|models$|coverage$)/.test(entry.name),
   )
   .map(({ name }) => name);
 const sources = folders

@@ -3,6 +3,7 @@ import { CheckpointError } from "../core/errors.ts";
 import { benchmarkOrder, inOrder } from "../datasets/benchmark.ts";
 import { describeDropped, type LoadedTasks } from "../datasets/jsonl.ts";
 import { type LoadedSource, loadBenchmark, loadSource } from "../datasets/load.ts";
+import type { OwnDatasets } from "../datasets/own.ts";
 import type { Task } from "../datasets/task.ts";
 import { normalizerOf } from "../reward/normalize.ts";
 import { loadPolicy, withContext } from "../rl/policy/checkpoint.ts";
@@ -38,13 +39,17 @@ export interface Inputs {
 const mostPrompts = 20_000;
 
 /** @throws ConfigError, DataError or CheckpointError for the first thing that is wrong */
-export async function openInputs(config: Config, output: Output): Promise<Inputs> {
+export async function openInputs(
+  config: Config,
+  output: Output,
+  datasets: OwnDatasets = {},
+): Promise<Inputs> {
   const normalize = normalizerOf(config.reward.normalizer).normalize;
-  const train = await loadSource(config.data.train, config.run.seed, normalize);
+  const train = await loadSource(config.data.train, config.run.seed, normalize, datasets);
   if (train.loaded) tellDropped(output, "data.train", train.loaded);
   const benchmarks: Benchmark[] = [];
   for (const { name, source, limit } of config.eval.benchmarks) {
-    const loaded = await loadBenchmark(source, normalize);
+    const loaded = await loadBenchmark(source, normalize, datasets);
     tellDropped(output, `benchmark ${name}`, loaded);
     const order = benchmarkOrder(loaded.tasks, config.eval.seed);
     benchmarks.push({ name, tasks: inOrder(loaded.tasks, order.slice(0, limit ?? order.length)) });

@@ -1,43 +1,51 @@
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
-import { packageRoot } from "../core/package-root.ts";
+import { Readable } from "node:stream";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { toyProject } from "./testing/toy-project.ts";
 
 const project = toyProject();
 afterAll(() => project.remove());
+afterEach(() => vi.restoreAllMocks());
 
-function play(input: string, ...words: string[]) {
-  const main = join(packageRoot(), "scripts", "main.ts");
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ["--import", "tsx", main, "play", project.at("train.yaml"), ...words],
-    { input, encoding: "utf8", cwd: packageRoot() },
+/** The command with a pipe for stdin; the game itself is written to the process's own stderr, as with --json. */
+async function play(input: string, ...words: string[]) {
+  let game = "";
+  vi.spyOn(process, "stdin", "get").mockReturnValue(
+    Readable.from([input]) as unknown as typeof process.stdin,
   );
-  return { status, stdout, stderr };
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    game += String(text);
+    return true;
+  });
+  const result = await project.forager("play", project.at("train.yaml"), "--json", ...words);
+  vi.restoreAllMocks();
+  return { ...result, game };
 }
 
-test("a person's turns from a pipe: pages, gold, and the reward that the policy would have had", () => {
+test("a person's turns from a pipe: pages, gold, and the reward that a policy would have had", async () => {
   const turns = "<search> Dune </search>\n<answer> frank herbert. </answer>\n";
-  const { status, stdout, stderr } = play(turns, "--question", "q1", "--json");
-  expect(status, stderr).toBe(0);
-  expect(stderr).toMatch(
-    /who wrote Dune[^]*written by Frank Herbert[^]*answered: 2 turns[^]*Gold: Frank Herbert/,
+  const { code, game, stderr, events } = await play(turns, "--question", "q1");
+  expect(code, stderr).toBe(0);
+  expect(game).toMatch(
+    /who wrote Dune[\s\S]*written by Frank Herbert[\s\S]*answered: 2 turns[\s\S]*Gold: Frank Herbert/,
   );
   expect(stderr).toMatch(/answer +frank herbert\. +right\nreward +1 /);
-  expect(JSON.parse(stdout)).toMatchObject({
-    event: "result",
-    question: "q1",
-    outcome: "answered",
-    reward: 1,
-    parts: { exactMatch: 1 },
-  });
-}, 120_000);
+  expect(events).toMatchObject([
+    { event: "result", question: "q1", outcome: "answered", reward: 1, parts: { exactMatch: 1 } },
+  ]);
+}, 60_000);
 
-test("a drawn question left open is no failure; the same seed draws the same question", () => {
-  const { status, stdout } = play("<search> Emma </search>\n", "--split", "train", "--seed", "3");
-  expect(status).toBe(0);
-  expect(stdout).toContain("The question stays open");
-  const first = (text: string) => text.split("\n")[0];
-  expect(first(play("", "--seed", "3").stdout)).toBe(first(stdout));
-}, 120_000);
+test("several answers share the reward; prose is no answer", async () => {
+  const twice = await play("<answer> Emma </answer> <answer> Frank Herbert </answer>\n", "--question", "q1");
+  expect(twice.events.at(-1)).toMatchObject({ parts: { answers: 2, exactMatch: 1 }, reward: 0.5 });
+  const prose = await play("Frank Herbert\n\n", "--question", "q1");
+  expect(prose.events.at(-1)).toMatchObject({ prediction: null, reward: 0 });
+}, 60_000);
+
+test("a question left open is no failure; the same seed draws the same question", async () => {
+  const left = await play("<search> Emma </search>\n", "--split", "train", "--seed", "3");
+  expect(left.code).toBe(0);
+  expect(left.game).toContain("The question stays open");
+  const again = await play("", "--split", "train", "--seed", "3");
+  expect(again.events).toEqual(left.events);
+  expect(left.events).toMatchObject([{ event: "result", left: true }]);
+}, 60_000);

@@ -32,7 +32,8 @@ export function progressBar(
     const seconds = (now() - start) / 1000;
     drawn = now();
     const of = total === undefined ? `${count}` : `${count}/${total}`;
-    const left = total === undefined || count === done ? undefined : (seconds / (count - done)) * (total - count);
+    const left =
+      total === undefined || count === done ? undefined : (seconds / (count - done)) * (total - count);
     const time = last || left === undefined ? `in ${showSeconds(seconds)}` : `${showSeconds(left)} left`;
     const behind = note ? ` · ${note}` : "";
     if (!terminal) return void stream.write(`${label} ${of} · ${time}${behind}\n`);

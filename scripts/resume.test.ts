@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -26,7 +34,7 @@ const here = (words: readonly string[]) => project.forager(...words, "--json", "
 beforeAll(async () => {
   project = toyProject();
   expect((await here(begin("whole"))).code).toBe(0);
-});
+}, 120_000);
 afterAll(() => {
   project.remove();
   rmSync(parent, { recursive: true, force: true });
@@ -92,7 +100,8 @@ test("killed in the warm-up, at a checkpoint and in an evaluation, a run ends as
 test("before there is a run, the same command starts it; a first checkpoint is not needed to resume", async () => {
   await elsewhere(begin("early"), () => existsSync(at("early/run.lock")), kill);
   const started = existsSync(at("early/config.yaml"));
-  if (!started) expect((await elsewhere(begin("early"), (e) => e.event === "run", kill)).signal).toBe("SIGKILL");
+  if (!started)
+    expect((await elsewhere(begin("early"), (e) => e.event === "run", kill)).signal).toBe("SIGKILL");
   rmSync(at("early/checkpoints"), { recursive: true });
   expect((await here(resume("early"))).code).toBe(0);
   expectWhole("early");
@@ -108,7 +117,8 @@ test("SIGINT and SIGTERM finish the step, save and exit 130; a second SIGINT end
       child.kill("SIGINT");
     },
   );
-  if (other?.code === 2) expect(other.events.at(-1)).toMatchObject({ what: "another process is at work in this run folder" });
+  if (other?.code === 2)
+    expect(other.events.at(-1)).toMatchObject({ what: "another process is at work in this run folder" });
   expect(first).toEqual({ code: 130, signal: null });
   expect(summary("stopped")).toMatchObject({ status: "interrupted", steps: 0, evals: [] });
 
@@ -119,7 +129,10 @@ test("SIGINT and SIGTERM finish the step, save and exit 130; a second SIGINT end
   );
   expect(second).toEqual({ code: 130, signal: null });
   expect(summary("stopped")).toMatchObject({ status: "interrupted" });
-  expect(summary("stopped").evals).toMatchObject([{ step: 0, mode: "greedy" }, { step: 0, mode: "sampled" }]);
+  expect(summary("stopped").evals).toMatchObject([
+    { step: 0, mode: "greedy" },
+    { step: 0, mode: "sampled" },
+  ]);
 
   const third = await elsewhere(
     resume("stopped"),
@@ -140,7 +153,11 @@ test("a finished run has nothing to resume, and is not touched", async () => {
   const { code, stdout } = await project.forager(...resume("whole"));
   expect(code).toBe(0);
   expect(stdout).toMatch(/^This run is finished: 3 steps, weightsSha256 [0-9a-f]{64}\. Nothing to do\.\n$/);
-  expect([runFingerprint(at("whole")), readFileSync(at("whole/meta.json"), "utf8"), summary("whole")]).toEqual(before);
+  expect([
+    runFingerprint(at("whole")),
+    readFileSync(at("whole/meta.json"), "utf8"),
+    summary("whole"),
+  ]).toEqual(before);
 });
 
 test("the same config gives the same run twice", async () => {
@@ -158,7 +175,8 @@ test("a run that fails says what it had done and why, and goes on when the cause
     const words = ["reward.weights={exactMatch: 1, shaky: 1}", "rl.steps=4", "track.saveEvery=1", "--quiet"];
     const failed = await own.forager("train", own.at("train.yaml"), ...words);
     expect(failed.code).toBe(1);
-    const read = () => JSON.parse(readFileSync(own.at("run/summary.json"), "utf8")) as Record<string, unknown>;
+    const read = () =>
+      JSON.parse(readFileSync(own.at("run/summary.json"), "utf8")) as Record<string, unknown>;
     expect(read()).toMatchObject({
       ...{ status: "failed", steps: 2, evals: [], weightsSha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
       error: expect.stringContaining("the reward is not a finite number"),

@@ -31,7 +31,7 @@ test("whole episodes, plain off a terminal: who wrote what, answer, gold, reward
   expect(stdout).not.toContain("\u001b");
   expect(stdout).toContain("dev has 2 questions: all are played");
   expect(stdout).toMatch(
-    /who wrote Dune[^]*── policy[^]*<search> wrote <\/search>[^]*── observation[^]*answered, 2 turns, 1 searches/,
+    /who wrote Dune[\s\S]*── policy[\s\S]*<search> wrote <\/search>[\s\S]*── observation[\s\S]*answered, 2 turns, 1 searches/,
   );
   expect(stdout).toMatch(
     /^gold +Frank Herbert\nanswer +Frank Herbert +right\nreward +1 +\(exactMatch 1, f1 1/m,
@@ -100,8 +100,8 @@ test("questions of training, and one by its id", async () => {
 }, 60_000);
 
 test.each([
-  [["--split", "dve"], /no split `dve`[^]*Did you mean `dev`/],
-  [["--question", "q9"], /no question with this id[^]*such as q/],
+  [["--split", "dve"], /no split `dve`[\s\S]*Did you mean `dev`/],
+  [["--question", "q9"], /no question with this id[\s\S]*such as q/],
   [["--n", "0"], /--n is wrong/],
   [["--n", "1.5"], /--n is wrong/],
   [["--samples", "2", "--mode", "greedy"], /all the same/],

@@ -55,7 +55,7 @@ export async function openSetup(
   config: Config,
   o: { output: Output; signal: AbortSignal; extensions?: Extensions | undefined },
 ): Promise<Setup> {
-  const inputs = await openInputs(config, o.output);
+  const inputs = await openInputs(config, o.output, o.extensions?.datasets);
   const { train, vocabulary, ...opened } = inputs;
   const score = openScorer(config, o.extensions);
   const makeEnvironment = environmentMaker(config, o.extensions);
@@ -93,7 +93,7 @@ export async function checkSetup(
   config: Config,
   o: { output: Output; signal: AbortSignal; extensions?: Extensions | undefined },
 ): Promise<string[]> {
-  const { train, benchmarks, tokenizer, start } = await openInputs(config, o.output);
+  const { train, benchmarks, tokenizer, start } = await openInputs(config, o.output, o.extensions?.datasets);
   openScorer(config, o.extensions);
   environmentMaker(config, o.extensions);
   const { index, corpus } = config.search;

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointError, InvariantError } from "../../core/errors.ts";
 import { writeFileAtomic } from "../../core/files.ts";
@@ -29,6 +30,14 @@ const derived = /\.rotary_emb\.inv_freq$/;
  * shards, F32, BF16 or F16 (held as float32). @throws CheckpointError for what the folder lacks or we cannot run.
  */
 export function loadPolicy(folder: string, o: LoadOptions): Policy {
+  if (!existsSync(join(folder, "config.json")))
+    throw new CheckpointError({
+      what: "not a model folder",
+      where: folder,
+      got: existsSync(folder) ? "no config.json" : "no such folder",
+      expected: "a Hugging Face folder: config.json, *.safetensors and tokenizer.json",
+      next: "Check the path; a run's policy is in its checkpoints/.",
+    });
   const config = readHfConfig(folder);
   const base = loadWeights(folder, config);
   if (o.adapter !== undefined) {
@@ -103,6 +112,7 @@ export function withContext(policy: Policy, tokens: number | undefined): Policy 
       where: "model.contextTokens",
       got: String(tokens),
       expected: `at most ${contextTokens}`,
+      next: "Lower it, or leave it out to use the model's own.",
     });
   return { ...policy, config: { ...policy.config, contextTokens: tokens } };
 }

@@ -107,7 +107,10 @@ export function fromHfConfig(config: unknown, generation: unknown = {}, where = 
   const file = parse(configFile, config, where);
   const ids = parse(generationFile, generation, where.replace("config.json", "generation_config.json"));
   const refuse = (key: string, got: unknown, expected: string): never => {
-    throw new CheckpointError({ what: `\`${key}\` is not supported`, where, got: show(got), expected });
+    throw new CheckpointError({
+      ...{ what: `\`${key}\` is not supported`, where, got: show(got), expected },
+      next: "Use a model of the Llama, Qwen2, Qwen3 or SmolLM2 families with plain weights.",
+    });
   };
   const modelType = FAMILIES.find((family) => family === file.model_type);
   if (!modelType) return refuse("model_type", file.model_type, FAMILIES.join(", "));

@@ -44,6 +44,14 @@ const mustBeOff = [
  */
 export function readAdapter(folder: string, config: ModelConfig): { lora: LoraConfig; params: Params } {
   const where = join(folder, CONFIG);
+  if (!existsSync(where))
+    throw new CheckpointError({
+      what: "not an adapter folder",
+      where: folder,
+      got: existsSync(folder) ? `no ${CONFIG}` : "no such folder",
+      expected: `${CONFIG} and ${WEIGHTS}, as PEFT's save_pretrained writes them`,
+      next: "Check the path.",
+    });
   const parsed = adapterFile.safeParse(readJson(where));
   if (!parsed.success) {
     const issue = parsed.error.issues[0] as z.core.$ZodIssue;

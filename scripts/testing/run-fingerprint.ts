@@ -29,7 +29,7 @@ export function runFingerprint(path: string): string[] {
         (file) => `checkpoints/${file} ${sha256(read(join(run.checkpoints, file)))}`,
       ),
       ...readdirSync(path)
-        .filter((name) => !/^run\.db-/.test(name))
+        .filter((name) => !/^run\.(db-|pid$)/.test(name))
         .map((name) => `has ${name}`),
     ];
   } finally {

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import type { Sequence } from "../rollout/trajectory.ts";
+import { toRow } from "./rows.ts";
+
+const sequence: Sequence = {
+  seat: "researcher",
+  segments: [
+    { source: "prompt", text: "q", tokens: [5, 6] },
+    { source: "policy", text: "a", tokens: [7, 8], logprobs: [-0.5, -1], version: 0 },
+    { source: "observation", text: "o", tokens: [9] },
+    { source: "injected", text: "i", tokens: [10] },
+    { source: "policy", text: "b", tokens: [11], logprobs: [-2], version: 0 },
+  ],
+};
+
+test("the mask is on policy tokens alone, everything else is zero there", () => {
+  expect(toRow(sequence, { advantage: 0.75, temperature: 0.9 })).toEqual({
+    tokens: [5, 6, 7, 8, 9, 10, 11],
+    mask: [0, 0, 1, 1, 0, 0, 1],
+    logprobs: [0, 0, -0.5, -1, 0, 0, -2],
+    advantages: [0, 0, 0.75, 0.75, 0, 0, 0.75],
+    temperature: 0.9,
+  });
+});
+
+test("a masked row keeps its tokens and trains on none", () => {
+  const row = toRow(sequence, { advantage: 1, temperature: 1, masked: true });
+  expect(row.tokens).toHaveLength(7);
+  expect(row.mask).toEqual([0, 0, 0, 0, 0, 0, 0]);
+});
+
+test("the very first token of a sequence has nothing before it and is not trained on", () => {
+  const bare: Sequence = {
+    seat: "s",
+    segments: [{ source: "policy", text: "x", tokens: [3, 4], logprobs: [-1, -1], version: 0 }],
+  };
+  expect(toRow(bare, { advantage: 1, temperature: 1 }).mask).toEqual([0, 1]);
+});
+
+test("kinds cover every token, other where the policy did not write", () => {
+  const row = toRow(sequence, {
+    advantage: 1,
+    temperature: 1,
+    kinds: (segment) => segment.tokens.map(() => "think"),
+  });
+  expect(row.kinds).toEqual(["other", "other", "think", "think", "other", "other", "think"]);
+});
