@@ -202,7 +202,7 @@ describe("as a process", () => {
       out += chunk;
       if (String(chunk).includes("waiting")) child.kill("SIGINT");
     });
-    const code = await new Promise((resolve) => child.on("exit", resolve));
+    const code = await new Promise((resolve) => child.on("close", resolve));
     expect(out).toBe("waiting\nsaved\n");
     expect(code).toBe(130);
   });
@@ -211,7 +211,7 @@ describe("as a process", () => {
     const child = spawn(process.execPath, [tsx, toy, "deaf"], { stdio: ["ignore", "pipe", "pipe"] });
     child.stdout.on("data", () => child.kill("SIGINT"));
     child.stderr.on("data", () => child.kill("SIGINT"));
-    expect(await new Promise((resolve) => child.on("exit", resolve))).toBe(130);
+    expect(await new Promise((resolve) => child.on("close", resolve))).toBe(130);
   });
 
   test("a reader that goes away (| head) is no error", async () => {

@@ -19,7 +19,7 @@ const folders = readdirSync(root, { withFileTypes: true })
   .filter(
     (entry) =>
       entry.isDirectory() &&
-      !/^(\.|node_modules$|dist$|runs$|indexes$|data$|models$|coverage$)/.test(entry.name),
+      !/^(\.|node_modules$|dist$|runs$|evals$|indexes$|data$|models$|coverage$)/.test(entry.name),
   )
   .map(({ name }) => name);
 const sources = folders

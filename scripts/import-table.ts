@@ -54,6 +54,7 @@ export function biomeConfig(): object {
         "**",
         "!dist",
         "!runs",
+        "!evals",
         "!node_modules",
         "!**/*.jsonl",
         "!package-lock.json",

@@ -118,6 +118,7 @@ async function* episodes(
     request.signal?.throwIfAborted();
     const rolled = await policy.roll(some, { ...request, onEpisode: () => bar.tick() });
     request.signal?.throwIfAborted();
+    if (from + size >= tasks.length) bar.done();
     const places = new Map(some.map((task, place) => [task, place]));
     const all: Trajectory[] = [
       ...[...rolled.groups, ...rolled.tooFew].flatMap(({ members }) => members),
@@ -127,7 +128,6 @@ async function* episodes(
     all.sort((a, b) => place(a) - place(b) || a.member - b.member);
     for (const each of all) yield isPolicyOutcome(each.outcome) ? setup.score(each) : each;
   }
-  bar.done();
 }
 
 function show(played: Played, whole: boolean, output: Output): void {
@@ -164,7 +164,7 @@ function finish(played: readonly Played[], out: string | undefined, output: Outp
   output.line(
     scored.length === 0
       ? `no episodes${ends.length > 0 ? `: ${ends.join(", ")}` : ""}`
-      : `${scored.length} episodes  EM ${em.toFixed(3)}  reward ${reward.toFixed(3)}  ${ends.join(", ")}`,
+      : `${scored.length} episode${scored.length === 1 ? "" : "s"}  EM ${em.toFixed(3)}  reward ${reward.toFixed(3)}  ${ends.join(", ")}`,
   );
   if (out !== undefined) output.line(`${out}: score it with \`forager score ${out}\``);
   const failed = played.length - scored.length;

@@ -20,7 +20,7 @@ export function lockRun(folder: string): RunLock {
   let db: Database.Database | undefined;
   try {
     db = new Database(lock, { timeout: 0 });
-    db.pragma("journal_mode = OFF"); // nothing is ever written, so nothing need lie beside it
+    db.pragma("journal_mode = MEMORY"); // nothing is written for good, so nothing need lie beside it
     db.exec("BEGIN EXCLUSIVE");
     writeFileSync(pid, `${process.pid}\n`);
     return release(db, pid);
