@@ -139,8 +139,8 @@ test.each([
     );
     expect(needed!.report.policyLoss).toBeCloseTo(all!.report.policyLoss, 5);
     expect(maxGap(needed!.gradient, all!.gradient)).toBeLessThan(1e-6);
-    input.forEach((row, r) =>
-      row.mask.forEach((m, t) => {
+    for (const [r, row] of input.entries())
+      for (const [t, m] of row.mask.entries()) {
         const read = (from: typeof all) => [
           from!.logprobs[r]![t]!,
           from!.report.logprobs[r]![t]!,
@@ -149,8 +149,7 @@ test.each([
         read(needed).forEach((x, i) => {
           expect(x).toBeCloseTo(m ? read(all)[i]! : 0, 5);
         });
-      }),
-    );
+      }
   },
 );
 
@@ -174,14 +173,13 @@ test.each([
         learningRate: 0,
       });
       let total = policyLoss;
-      input.forEach((row, r) =>
-        row.weights.forEach((w, t) => {
-          if (!w) return;
+      for (const [r, row] of input.entries())
+        for (const [t, w] of row.weights.entries()) {
+          if (!w) continue;
           if (loss.kl !== "none")
             total += w * loss.klCoefficient * klEstimators[loss.kl](logprobs[r]![t]!, row.reference[t]!);
           total -= w * loss.entropyCoefficient * entropies[r]![t]!;
-        }),
-      );
+        }
       return total;
     };
     const draw = rng(11, "finite differences");

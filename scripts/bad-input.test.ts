@@ -634,7 +634,7 @@ describe("--resume", () => {
       "error: cannot open the run's store
         where    DIR/run/run.db
         got      file is not a database
-        next     Check that the folder is writable and that the file is a Forager run.db."
+        next     Check that the folder can be written, that there is free space, and that the file is a Forager run.db."
     `);
   });
 

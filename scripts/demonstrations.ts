@@ -54,7 +54,7 @@ function worldExperts(
   const { seed } = config.run;
   const fresh = freshWorld(setup, world, steps);
   const clusters = fresh.splits.train[1];
-  const environment = setup.makeEnvironment(memoryRetriever(fresh.passages));
+  const environment = setup.makeEnvironment(memoryRetriever(fresh.passages, config.search.maxDocumentShare));
   return async (index) => {
     const random = rng(seed, "demonstration", index);
     const hops = drawHops(hopMix, 1, random)[0]!;

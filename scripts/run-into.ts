@@ -1,9 +1,25 @@
+import { CheckpointError } from "../core/errors.ts";
 import type { RunFolder } from "../track/run-folder.ts";
 import { closingWords } from "./closing-words.ts";
 import type { Output } from "./output.ts";
 import { failedSummary, openRecord, round, type Summary, summaryOf } from "./run-record.ts";
 import type { Setup } from "./setup.ts";
 import { runTraining } from "./train-run.ts";
+
+/** What systems and SQLite say when a file cannot be written; often without saying which. */
+const diskCodes = /^(ENOSPC|EDQUOT|EFBIG|EROFS|EACCES|EPERM|EIO|SQLITE_(FULL|READONLY|IOERR|CANTOPEN).*)$/;
+
+function diskTrouble(error: unknown, folder: RunFolder): CheckpointError | undefined {
+  const { code, path } = (error ?? {}) as { code?: unknown; path?: unknown };
+  if (typeof code !== "string" || !diskCodes.test(code)) return undefined;
+  return new CheckpointError({
+    what: /ENOSPC|FULL/.test(code) ? "the disk is full" : "the run's record cannot be written",
+    where: typeof path === "string" ? path : folder.path,
+    got: (error as Error).message,
+    next: `Mend that, then go on with \`forager train --resume ${folder.path}\`; what is on disk is whole.`,
+    cause: error,
+  });
+}
 
 /** Trains into a run folder that this process has locked; whatever happens, summary.json says how it ended. */
 export async function runInto(
@@ -22,7 +38,7 @@ export async function runInto(
       } catch {
         // Where even this cannot be written (a full disk), the error itself matters more.
       }
-      throw error;
+      throw diskTrouble(error, folder) ?? error;
     });
     const summary: Summary = {
       status: result.status,

@@ -156,7 +156,7 @@ function open(path: string): Database.Database {
       what: "cannot open the run's store",
       where: path,
       got: message,
-      next: "Check that the folder is writable and that the file is a Forager run.db.",
+      next: "Check that the folder can be written, that there is free space, and that the file is a Forager run.db.",
       cause,
     });
   }

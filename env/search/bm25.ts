@@ -35,10 +35,16 @@ export class Bm25Index {
   readonly #sums: Float64Array; // [documents], zero between queries
   readonly #touched: Uint32Array; // [documents], scratch
 
-  /** @param texts the terms of each document; equal scores are ordered as the documents are here. */
-  constructor(texts: Iterable<readonly string[]>) {
+  readonly #common: number; // terms in more documents than this are passed over
+
+  /**
+   * @param texts the terms of each document; equal scores are ordered as the documents are here
+   * @param maxDocumentShare terms in a larger share of the documents are passed over, unless a query has no others
+   */
+  constructor(texts: Iterable<readonly string[]>, maxDocumentShare = 1) {
     const { terms, frequency, rows, lengths } = count(texts, this.#terms);
     const size = lengths.length;
+    this.#common = maxDocumentShare * size;
     this.#start = new Uint32Array(this.#terms.size + 1);
     for (const term of terms) (this.#start[term + 1] as number)++;
     for (let term = 0; term < this.#terms.size; term++)
@@ -66,7 +72,10 @@ export class Bm25Index {
   /** The best k documents that hold at least one of the distinct terms; ties in the documents' own order. */
   search(query: readonly string[], k: number): Scored[] {
     const known = query.flatMap((term) => this.#terms.get(term) ?? []);
-    const terms = known.sort((x, y) => this.#frequency(x) - this.#frequency(y));
+    const telling = known.filter((term) => this.#frequency(term) <= this.#common);
+    const terms = (telling.length > 0 ? telling : known).sort(
+      (x, y) => this.#frequency(x) - this.#frequency(y),
+    );
     const sums = this.#sums;
     const touched = this.#touched;
     let count = 0;

@@ -20,6 +20,14 @@ export const searchConfig = z
       .describe(
         "JSONL or JSONL.gz of {id, title, text}. The memory engine needs it unless the tasks bring passages.",
       ),
+    maxDocumentShare: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(1)
+      .describe(
+        "Engine memory: words that are in a larger share of the passages are passed over, as stop words are, unless a query has no others. 1 passes over none.",
+      ),
     cacheEntries: z
       .int()
       .min(0)
@@ -39,5 +47,9 @@ export const searchConfig = z
   .refine(({ engine, index }) => engine !== "memory" || index === undefined, {
     path: ["index"],
     message: "engine memory has no index folder: set `engine: lancedb`, or leave `index` out",
+  })
+  .refine(({ engine, maxDocumentShare }) => engine === "memory" || maxDocumentShare === 1, {
+    path: ["maxDocumentShare"],
+    message: "only engine memory passes over common words",
   });
 export type SearchConfig = z.infer<typeof searchConfig>;

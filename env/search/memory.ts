@@ -9,9 +9,10 @@ import { passageTerms, queryTerms } from "./terms.ts";
 
 /**
  * Exact BM25 over passages held in memory: the row for small corpora (about 3 KB a 100-word passage).
+ * @param maxDocumentShare words in a larger share of the passages are passed over, as stop words are
  * @throws DataError for no passages, or two with one id
  */
-export function memoryRetriever(passages: Iterable<Passage>): Retriever {
+export function memoryRetriever(passages: Iterable<Passage>, maxDocumentShare = 1): Retriever {
   const sorted = [...passages].sort(byId); // so that a tie by place is a tie by id
   if (sorted.length === 0)
     throw new DataError({ what: "the corpus is empty", expected: "at least one passage" });
@@ -22,12 +23,12 @@ export function memoryRetriever(passages: Iterable<Passage>): Retriever {
         got: `"${sorted[i]?.id}"`,
         expected: "different ids",
       });
-  const index = new Bm25Index(sorted.map(passageTerms));
+  const index = new Bm25Index(sorted.map(passageTerms), maxDocumentShare);
   const fingerprint = new Fingerprint();
   for (const passage of sorted) fingerprint.add(passage);
   let closed = false;
   return {
-    version: `memory-${fingerprint.digest().slice(0, 16)}`,
+    version: `memory-${fingerprint.digest().slice(0, 16)}${maxDocumentShare < 1 ? `-${maxDocumentShare}` : ""}`,
     size: sorted.length,
     async search(queries, k, signal) {
       checkRequest(k, closed, signal);

@@ -21,9 +21,9 @@ export interface SearchResources {
 type Open = (config: SearchConfig, resources: SearchResources) => Promise<Retriever>;
 
 const engines: Readonly<Record<SearchConfig["engine"], Open>> = {
-  async memory({ corpus }, { passages, signal }) {
-    if (corpus !== undefined) return memoryRetriever(await collect(corpus, signal));
-    if (passages !== undefined) return memoryRetriever(passages);
+  async memory({ corpus, maxDocumentShare }, { passages, signal }) {
+    if (corpus !== undefined) return memoryRetriever(await collect(corpus, signal), maxDocumentShare);
+    if (passages !== undefined) return memoryRetriever(passages, maxDocumentShare);
     throw new ConfigError({
       what: "there is nothing to search",
       where: "search",

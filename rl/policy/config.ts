@@ -71,6 +71,11 @@ export const modelSchema = z
     if ((model.path === undefined) === (model.tiny === undefined))
       complain("path", "expected exactly one of `path` and `tiny`");
     const training = trainingOf(model);
+    if (model.tiny !== undefined && training === "lora")
+      complain(
+        "training",
+        "a tiny model trains every weight; low-rank updates are for a model with a `path`",
+      );
     if (model.adapter !== undefined && training !== "lora")
       complain(
         "adapter",
