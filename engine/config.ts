@@ -39,9 +39,16 @@ export const engineConfig = z.strictObject({
     .int()
     .min(1)
     .max(1024)
-    .default(32)
+    .default(128)
     .describe(
-      "Compiled programs kept in memory, one per function and input shape; the least recently used goes first.",
+      "Compiled programs kept, one per function and input shape; the least recently used goes first.",
+    ),
+  sessionMegabytes: z
+    .int()
+    .min(1)
+    .default(4096)
+    .describe(
+      "Working memory that compiled programs may keep together, MB, estimated; the largest goes first.",
     ),
   keepMemory: z
     .boolean()

@@ -189,7 +189,14 @@ describe("what goes wrong is said", () => {
 
   test("the config section: defaults, unknown keys", () => {
     expect(engineConfig.parse({})).toEqual({
-      ...{ backend: "cpu", threads: 0, maxSessions: 32, keepMemory: true, spin: false },
+      ...{
+        backend: "cpu",
+        threads: 0,
+        maxSessions: 128,
+        sessionMegabytes: 4096,
+        keepMemory: true,
+        spin: false,
+      },
     });
     expect(engineConfig.safeParse({ thread: 1 }).success).toBe(false);
     expect(engineConfig.safeParse({ threads: -1 }).success).toBe(false);
@@ -208,7 +215,8 @@ describe("the session cache", () => {
 
   test("never releases a program under a running call; failures are forgotten", async () => {
     const released: string[] = [];
-    const cache = new ProgramCache<string>(1, async (program) => {
+    const bounds = { programs: 1, bytes: 100, bytesOf: () => 1 };
+    const cache = new ProgramCache<string>(bounds, async (program) => {
       released.push(program);
     });
     const a = await cache.lease("a", async () => "a");
@@ -225,6 +233,21 @@ describe("the session cache", () => {
     await cache.clear();
     expect(released).toEqual(["a", "b"]);
   });
+});
+
+test("over its bytes the cache lets the largest programs go first, never small ones nor the one just asked for", async () => {
+  const released: string[] = [];
+  const bounds = { programs: 10, bytes: 30, bytesOf: (program: string) => Number(program.slice(1)) };
+  const cache = new ProgramCache<string>(bounds, async (program) => {
+    released.push(program);
+  });
+  const use = async (name: string) => (await cache.lease(name, async () => name)).done();
+  for (const name of ["a2", "b20", "c4", "d10"]) await use(name);
+  expect([cache.size, released]).toEqual([3, ["b20"]]);
+  await use("e40");
+  expect([cache.size, released]).toEqual([2, ["b20", "d10", "c4"]]);
+  await use("f1");
+  expect([cache.size, released.at(-1)]).toEqual([2, "e40"]);
 });
 
 test("200 runs give the same bits: a step with repeated ids on two threads", async () => {

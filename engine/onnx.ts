@@ -1,6 +1,7 @@
 import onnxProto from "onnx-proto";
 import type { Attribute, Bytes, Graph, Node, Value } from "./graph.ts";
 import { onnxType, scalar } from "./graph.ts";
+import { workingBytes } from "./memory.ts";
 import { sizeOf } from "./shapes.ts";
 
 const { onnx } = onnxProto;
@@ -19,6 +20,8 @@ export interface Program {
   readonly inputs: readonly number[];
   readonly outputs: readonly Value[];
   readonly nodes: number;
+  /** What a run needs at its fullest, inputs aside; an estimate. */
+  readonly workingBytes: number;
 }
 
 /** Writes the part of `graph` that `outputs` depend on as an ONNX model. */
@@ -62,6 +65,7 @@ export function encodeProgram(graph: Graph, outputs: readonly Value[]): Program 
     inputs: used.map((value) => (value.source.kind === "input" ? value.source.index : -1)),
     outputs,
     nodes: written.length,
+    workingBytes: workingBytes(nodes, outputs),
   };
 }
 

@@ -41,7 +41,14 @@ class GraphEngine implements Engine {
   constructor(config: EngineConfig) {
     this.backend = config.backend;
     this.config = config;
-    this.cache = new ProgramCache(config.maxSessions, ({ session }) => session.release());
+    const bounds = {
+      programs: config.maxSessions,
+      bytes: config.sessionMegabytes * 1e6,
+      // ONNX Runtime's arena holds on to what a run once needed.
+      bytesOf: ({ program }: Compiled) =>
+        program.bytes.length + (config.keepMemory ? program.workingBytes : 0),
+    };
+    this.cache = new ProgramCache(bounds, ({ session }) => session.release());
   }
 
   get stats() {

@@ -34,22 +34,34 @@ export interface Lease<P> {
   done(): void;
 }
 
+export interface CacheBounds<P> {
+  readonly programs: number;
+  /** Of all programs together, as `bytesOf` says. */
+  readonly bytes: number;
+  readonly bytesOf: (program: P) => number;
+}
+
 interface Entry<P> {
   readonly made: Promise<P>;
+  /** 0 until made. */
+  bytes: number;
   users: number;
   /** Taken out of the cache: release when the last user is done. */
   evicted: boolean;
 }
 
-/** A bounded cache of programs, least recently used first out. Two calls for one key make it once. */
+/**
+ * A bounded cache of programs: over the count the least recently used goes first, over the bytes the largest, so that a
+ * training step of many megabytes does not push out fifty small decoding steps. Two calls for one key make it once.
+ */
 export class ProgramCache<P> {
   private readonly entries = new Map<string, Entry<P>>();
-  private readonly limit: number;
+  private readonly bounds: CacheBounds<P>;
   private readonly release: (program: P) => Promise<void>;
   private readonly releases = new Set<Promise<void>>();
 
-  constructor(limit: number, release: (program: P) => Promise<void>) {
-    this.limit = limit;
+  constructor(bounds: CacheBounds<P>, release: (program: P) => Promise<void>) {
+    this.bounds = bounds;
     this.release = release;
   }
 
@@ -58,13 +70,16 @@ export class ProgramCache<P> {
   }
 
   async lease(key: string, make: () => Promise<P>): Promise<Lease<P>> {
-    const entry = this.entries.get(key) ?? { made: make(), users: 0, evicted: false };
+    const entry = this.entries.get(key) ?? { made: make(), bytes: 0, users: 0, evicted: false };
     this.entries.delete(key);
     this.entries.set(key, entry);
     entry.users++;
-    this.trim();
+    this.trim(entry);
     try {
-      return { program: await entry.made, done: () => this.leave(entry) };
+      const program = await entry.made;
+      entry.bytes = this.bounds.bytesOf(program);
+      this.trim(entry);
+      return { program, done: () => this.leave(entry) };
     } catch (error) {
       if (this.entries.get(key) === entry) this.entries.delete(key);
       throw error;
@@ -77,11 +92,20 @@ export class ProgramCache<P> {
     await Promise.all(this.releases);
   }
 
-  private trim(): void {
-    for (const key of [...this.entries.keys()]) {
-      if (this.entries.size <= this.limit) return;
+  /** Evicts down to the bounds; neither `newest` nor, for bytes, programs within an even share of them. */
+  private trim(newest: Entry<P>): void {
+    const { programs, bytes } = this.bounds;
+    const others = [...this.entries].filter(([, entry]) => entry !== newest);
+    for (const [key] of others.splice(0, this.entries.size - programs)) this.evict(key);
+    others.sort(([, a], [, b]) => b.bytes - a.bytes);
+    for (const [key, entry] of others) {
+      if (this.bytes <= bytes || entry.bytes <= bytes / programs) return;
       this.evict(key);
     }
+  }
+
+  private get bytes(): number {
+    return [...this.entries.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   private evict(key: string): void {

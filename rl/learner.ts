@@ -97,7 +97,8 @@ export function createLearner(o: {
     const hidden = hiddenStates(config, params, ids, lora ? { lora } : {}); // [B·T, D]
     const at = "positions" in picked ? (picked as Tensors<Picked>) : undefined;
     const read = at ? gatherRows(hidden, at.positions) : hidden; // [N, D]
-    const z = tf.mul(logitsOf(config, params, read), inverseTemperature) as Tensor; // [N, V]
+    // The temperature goes over [N, D] instead of [N, V]: the head is linear.
+    const z = logitsOf(config, params, tf.mul(read, inverseTemperature)); // [N, V]
     const back = (values: Tensor) => {
       if (!at) return tf.reshape(values, ids.shape);
       const table = tf.reshape(tf.concat([values, tf.zeros([1])]), [values.size + 1, 1]);

@@ -70,6 +70,18 @@ describe("rollGroups", () => {
     expect(new Set(texts).size).toBeGreaterThan(1);
   });
 
+  it("does not warn of a leak for being listened to by many episodes", async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error) => warnings.push(warning);
+    process.on("warning", listen);
+    const run = new AbortController();
+    const many = Array.from({ length: 12 }, (_, i) => task(`t${i}`));
+    for (let round = 0; round < 12; round++) await rollGroups(many, options({ round, signal: run.signal }));
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    process.off("warning", listen);
+    expect(warnings.map(({ message }) => message)).toEqual([]);
+  });
+
   it("gives the same tokens and the same batches whatever the latency of tools (waves)", async () => {
     const reference = scriptedSampler(tokenizer, drawing);
     const expected = await rollGroups(tasks, options({ policy: reference, maxRows: 5 }));

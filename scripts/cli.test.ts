@@ -144,6 +144,11 @@ describe("errors", () => {
   });
 });
 
+test("no command is listed twice", () => {
+  const names = commandRows.map(({ name }) => name);
+  expect(names).toEqual([...new Set(names)]);
+});
+
 describe("help", () => {
   test("the overview lists every command without loading one", async () => {
     const { code, stdout } = await forager("--help");

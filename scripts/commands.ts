@@ -41,11 +41,6 @@ export const commandRows: readonly CommandRow[] = [
     load: async () => (await import("./play.ts")).command,
   },
   {
-    name: "eval",
-    describe: "EM@k and the rest on a benchmark, with intervals",
-    load: async () => (await import("./eval.ts")).command,
-  },
-  {
     name: "score",
     describe: "exact match, F1 and cover EM of predictions or stored episodes",
     load: async () => (await import("./score-command.ts")).command,
@@ -54,16 +49,6 @@ export const commandRows: readonly CommandRow[] = [
     name: "merge",
     describe: "write a run's policy as a plain Hugging Face folder",
     load: async () => (await import("./merge.ts")).command,
-  },
-  {
-    name: "rollout",
-    describe: "play episodes and look at them",
-    load: async () => (await import("./rollout.ts")).command,
-  },
-  {
-    name: "play",
-    describe: "take the policy's seat yourself",
-    load: async () => (await import("./play.ts")).command,
   },
   {
     name: "index build",

@@ -36,9 +36,13 @@ function demonstrationsOf(setup: Setup, stage: SftStage): Promise<Demonstrate> {
   return demonstrations;
 }
 
-/** Opens the demonstrations of every stage, before there is a run folder. @throws DataError when there are none */
+/**
+ * Opens the demonstrations that come from files, before there is a run folder. (Those of the synthetic world cannot
+ * be missing, and take long to make.) @throws DataError when there are none
+ */
 export async function checkWarmUp(setup: Setup): Promise<void> {
-  for (const stage of sftStages(setup.config.sft)) await demonstrationsOf(setup, stage);
+  for (const stage of sftStages(setup.config.sft))
+    if (setup.world === undefined || stage.source.kind !== "experts") await demonstrationsOf(setup, stage);
 }
 
 /** Supervised steps, one after the other; the caller logs and saves. Yields after each step, steps counted from 1. */
@@ -53,6 +57,7 @@ export async function* warmUp(
       at = done;
       yield done;
     }
+    opened.get(setup)?.delete(stage.from); // a world of thousands of pages is not needed any more
   }
 }
 
