@@ -15,6 +15,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { packageRoot } from "../core/package-root.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
 import { runDifference, runFingerprint } from "./testing/run-fingerprint.ts";
 import { type Project, toyProject } from "./testing/toy-project.ts";
 
@@ -170,6 +171,33 @@ test("the same config gives the same run twice", async () => {
   expect((await here(begin("twice"))).code).toBe(0);
   expectWhole("twice");
 }, 120_000);
+
+test("a LoRA run with KL to its beginning and two updates a step goes on from any checkpoint", async () => {
+  // Something to learn for a policy that knows nothing: how long its text is.
+  const length = ({ sequences }: Trajectory) => (JSON.stringify(sequences).length % 7) / 7;
+  const own = toyProject({ rewards: { length } });
+  try {
+    const model = `model={path: ${own.model("base")}, training: lora, lora: {rank: 2, alpha: 4}}`;
+    const learning = "rl={preset: o-researcher, steps: 3, slots: 256, updatesPerStep: 2, filter: none}";
+    const save = "track={saveEvery: 1, keepCheckpoints: 9}";
+    const words = [model, learning, save, "rl.schedule.learningRate=0.01", "reward.weights={length: 1}"];
+    expect((await own.forager("train", own.at("train.yaml"), ...words, "--quiet")).code).toBe(0);
+    const whole = runFingerprint(own.at("run"));
+    expect(
+      new Set(whole.flatMap((line) => /adapter_model\.safetensors (.*)/.exec(line)?.[1] ?? [])).size,
+    ).toBe(4);
+    for (const last of [2, 1, 0]) {
+      rmSync(own.at("run/summary.json"));
+      for (let step = last + 1; step <= 3; step++)
+        rmSync(own.at(`run/checkpoints/rl-00000${step}`), { recursive: true });
+      const { code, stderr } = await own.forager("train", "--resume", own.at("run"), "--quiet");
+      expect([code, stderr]).toEqual([0, expect.any(String)]);
+      expect(runDifference(whole, runFingerprint(own.at("run")))).toEqual([]);
+    }
+  } finally {
+    own.remove();
+  }
+}, 240_000);
 
 test("a run that fails says what it had done and why, and goes on when the cause is gone", async () => {
   let broken = true;

@@ -52,4 +52,5 @@ test("the collapse that a mean hides: one hop solved, the rest lost", () => {
 test("no entropy is an alarm only while answers are wrong", () => {
   expect(alarmsOf({ ...healthy, entropy: 0.001 })).toHaveLength(1);
   expect(alarmsOf({ ...healthy, entropy: 0.001, em: 0.95 })).toEqual([]);
+  expect(alarmsOf({ ...healthy, entropy: 0, updates: 0 })).toEqual([]);
 });

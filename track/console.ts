@@ -75,7 +75,8 @@ const alarms: readonly Alarm[] = [
   },
   {
     metric: "entropy",
-    bad: (v, m) => v < 0.005 && (m.em ?? 1) < 0.7,
+    // A step that updated nothing has measured no entropy.
+    bad: (v, m) => v < 0.005 && (m.em ?? 1) < 0.7 && m.updates !== 0,
     say: "entropy is nearly zero while answers are wrong: the policy no longer explores",
   },
   {

@@ -70,6 +70,12 @@ describe("openRetriever", () => {
     expect(problems({ index: "x" })?.[0]).toContain("engine memory has no index folder");
     expect(problems({ engine: "elastic" })).toHaveLength(1);
     expect(problems({ cacheEntries: -1, timeoutMs: 0 })).toHaveLength(2);
-    expect(searchConfig.parse({})).toEqual({ engine: "memory", cacheEntries: 20_000, timeoutMs: 30_000 });
+    expect(problems({ engine: "lancedb", index: "x", maxDocumentShare: 0.5 })).toHaveLength(1);
+    expect(searchConfig.parse({})).toEqual({
+      engine: "memory",
+      maxDocumentShare: 1,
+      cacheEntries: 20_000,
+      timeoutMs: 30_000,
+    });
   });
 });

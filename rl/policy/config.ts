@@ -71,7 +71,7 @@ export const modelSchema = z
     if ((model.path === undefined) === (model.tiny === undefined))
       complain("path", "expected exactly one of `path` and `tiny`");
     const training = trainingOf(model);
-    if (model.tiny !== undefined && training === "lora")
+    if (model.tiny !== undefined && model.training === "lora")
       complain(
         "training",
         "a tiny model trains every weight; low-rank updates are for a model with a `path`",
