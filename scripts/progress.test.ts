@@ -1,5 +1,8 @@
 import { Writable } from "node:stream";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+
+afterEach(() => vi.unstubAllEnvs());
+
 import { progressBar, showSeconds } from "./progress.ts";
 
 function stream(isTTY: boolean) {
@@ -17,6 +20,7 @@ function stream(isTTY: boolean) {
 }
 
 test("on a terminal: a bar with the time left, redrawn in place, wiped before a line", () => {
+  vi.stubEnv("TERM", "xterm"); // a dumb terminal gets plain lines
   let now = 0;
   const { stream: out, text } = stream(true);
   const bar = progressBar(out, "building", 4, { now: () => now });
