@@ -19,7 +19,7 @@ export async function* readJsonl<T>(path: string, schema: ZodType<T>): AsyncGene
     throw new DataError({
       what: "file not found",
       where: path,
-      next: "Check the path; it is taken relative to the working directory.",
+      next: "Check the path: in a YAML file it is relative to that file, elsewhere to the working directory.",
     });
   let line = 0;
   for await (const text of lines(path)) {

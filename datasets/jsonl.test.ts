@@ -167,7 +167,7 @@ describe("readTasks", () => {
         "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got no lines. Check that the path names a file of questions, not of passages.",
         "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got 1 left out, the first for: no question. Check that the path names a file of questions, not of passages.",
         "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got 1 left out, the first for: no gold answer. Give the questions gold answers.",
-        "DataError: nowhere.jsonl: file not found. Check the path; it is taken relative to the working directory.",
+        "DataError: nowhere.jsonl: file not found. Check the path: in a YAML file it is relative to that file, elsewhere to the working directory.",
       ]
     `);
   });

@@ -160,7 +160,7 @@ describe("the corpus", () => {
     expect(await complaint(`search.corpus=${project.at("nowhere.jsonl")}`)).toMatchInlineSnapshot(`
       "error: file not found
         where    DIR/nowhere.jsonl
-        next     Check the path; it is taken relative to the working directory."
+        next     Check the path: in a YAML file it is relative to that file, elsewhere to the working directory."
     `);
   });
   test("empty", async () => {
