@@ -35,11 +35,7 @@ export function taskSource(tasks: readonly Task[], seed: number): TaskSource {
     throw new ConfigError({ what: "there are no tasks to draw from", next: "Name a file with questions." });
   const sorted = [...tasks].sort((a, b) => (a.id < b.id ? -1 : 1));
   const n = sorted.length;
-  let kept: { epoch: number; order: Task[] } | undefined;
-  const permutation = (epoch: number): Task[] => {
-    if (kept?.epoch !== epoch) kept = { epoch, order: rng(seed, "epoch", epoch).shuffle(sorted) };
-    return kept.order;
-  };
+  const permutation = epochs(sorted, seed, "epoch");
   const own = (step: number, size: number): Task[] => {
     if (size > n) {
       const rounds = Math.ceil(size / n);
@@ -61,5 +57,14 @@ export function taskSource(tasks: readonly Task[], seed: number): TaskSource {
       const from = (attempt - 1) * size;
       return Array.from({ length: size }, (_, i) => pool[(from + i) % pool.length] as Task);
     },
+  };
+}
+
+/** Keyed permutations of a list, one an epoch: pure, and the last one asked for is kept. */
+export function epochs<T>(items: readonly T[], seed: number, purpose: string): (epoch: number) => T[] {
+  let kept: { epoch: number; order: T[] } | undefined;
+  return (epoch) => {
+    if (kept?.epoch !== epoch) kept = { epoch, order: rng(seed, purpose, epoch).shuffle(items) };
+    return kept.order;
   };
 }

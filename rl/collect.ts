@@ -24,11 +24,11 @@ export interface Collected {
   readonly seconds: { readonly rollout: number; readonly reward: number };
 }
 
-/** How each filter reads a group. `spread` drops what has no spread; `correct` drops what has nothing right. */
+/** How each filter reads a group of two or more. `spread` drops what has no spread; `correct` drops what has nothing right. */
 const filters: Record<Algorithm["filter"], (members: readonly Scored[], metric: string) => Verdict> = {
   spread: classify,
   correct: (members, metric) => (members.some((m) => metricOf(m, metric) === 1) ? "kept" : "allWrong"),
-  none: (members) => (members.length < 2 ? "tooFew" : "kept"),
+  none: () => "kept",
 };
 
 /** Samples, scores and filters, with DAPO's bounded refill: at the end the step trains on what there is. */

@@ -175,11 +175,6 @@ export function createLearner(o: {
     ) => forward({ ...fixed, ...trainable }, batch, picked, inverseTemperature).logprobs,
   );
 
-  const plan = (rows: readonly WeightedRow[]) =>
-    planBatches(
-      rows.map((r) => r.tokens.length),
-      slots,
-    );
   const lengthsOf = (rows: readonly WeightedRow[]) => rows.map((r) => r.tokens.length);
 
   return {
@@ -197,21 +192,22 @@ export function createLearner(o: {
         klCoefficient: scalar(loss.klCoefficient),
         entropyCoefficient: scalar(loss.entropyCoefficient),
       };
+      const lengths = lengthsOf(rows);
       const logprobs: number[][] = new Array(rows.length);
       const entropies: number[][] = new Array(rows.length);
       let sum: Params = zeros;
       let policyLoss = 0;
       let computed = 0;
-      for (const block of plan(rows)) {
+      for (const block of planBatches(lengths, slots)) {
         const batch = fillBatch(block, rows, config.padId ?? 0);
         const out = await gradStep(policy.trainable, frozen, sum, batch, pick(batch), scalars);
         sum = out.sum;
         policyLoss += out.policyLoss.data[0]!;
         computed += block.B * block.T;
-        unfill(block, out.logprobs.data, lengthsOf(rows), (row, values) => {
+        unfill(block, out.logprobs.data, lengths, (row, values) => {
           logprobs[row] = values;
         });
-        unfill(block, out.entropies.data, lengthsOf(rows), (row, values) => {
+        unfill(block, out.entropies.data, lengths, (row, values) => {
           entropies[row] = values;
         });
       }
@@ -228,8 +224,9 @@ export function createLearner(o: {
       return { policyLoss, gradNorm: next.gradNorm.data[0]!, logprobs, entropies, slots: computed };
     },
     async logprobs(rows, temperature, trainable = policy.trainable) {
+      const lengths = lengthsOf(rows);
       const out: number[][] = new Array(rows.length);
-      for (const block of plan(rows)) {
+      for (const block of planBatches(lengths, slots)) {
         const batch = fillBatch(block, rows, config.padId ?? 0);
         const values = await logprobStep(
           trainable,
@@ -238,7 +235,7 @@ export function createLearner(o: {
           pick(batch),
           scalar(1 / temperature),
         );
-        unfill(block, values.data, lengthsOf(rows), (row, list) => {
+        unfill(block, values.data, lengths, (row, list) => {
           out[row] = list;
         });
       }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { EvalRecord } from "../eval/record.ts";
 import { readRecords } from "../eval/record-file.ts";
 import { compareResults, comparisonTable } from "../eval/table.ts";
+import { evalFolder } from "../track/run-folder.ts";
 import type { Output } from "./output.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { Setup } from "./setup.ts";
@@ -69,7 +70,8 @@ function episodePair(
 ): { before: EvalRecord; after: EvalRecord } | undefined {
   const name = setup.benchmarks[0]?.name;
   const mode = setup.config.eval.modes[0];
-  const path = (step: number) => join(record.folder.evals, `${name}-${step}-${mode}`, "records.jsonl");
+  if (name === undefined || mode === undefined) return undefined;
+  const path = (step: number) => join(evalFolder(record.folder.evals, name, step, mode), "records.jsonl");
   if (steps === 0 || !existsSync(path(0)) || !existsSync(path(steps))) return undefined;
   const after = new Map(readRecords(path(steps)).records.map((r) => [r.id, r]));
   const pairs = readRecords(path(0)).records.flatMap((before) => {

@@ -1,8 +1,9 @@
 import { DataError } from "../core/errors.ts";
 import { rng } from "../core/rng.ts";
+import { epochs } from "../datasets/batch.ts";
 import { drawHops, type HopMix } from "../datasets/curriculum.ts";
 import { readPassages } from "../datasets/jsonl.ts";
-import type { Passage, Task } from "../datasets/task.ts";
+import type { Passage } from "../datasets/task.ts";
 import { clusterSize } from "../datasets/world/relations.ts";
 import type { World } from "../datasets/world.ts";
 import { expertHabits, type Habits } from "../env/experts/habits.ts";
@@ -91,9 +92,9 @@ async function passageExperts(setup: Setup, habits: Habits): Promise<Demonstrate
       expected: "questions with `supporting_ids` that are in search.corpus",
       next: "Add supporting_ids to the questions, name search.corpus, or set sft.steps=0.",
     });
+  const order = epochs(able, seed, "demonstration order");
   return async (index) => {
-    const round = Math.floor(index / able.length);
-    const task = orderOf(able, seed, round)[index % able.length]!;
+    const task = order(Math.floor(index / able.length))[index % able.length]!;
     const expert = passageExpert(
       {
         question: task.question,
@@ -117,11 +118,4 @@ async function passageExperts(setup: Setup, habits: Habits): Promise<Demonstrate
     const asMeant = expert.complete() || expert.stoppedEarly();
     return asMeant && trajectory.outcome === "answered" ? trajectory : undefined;
   };
-}
-
-let kept: { key: string; order: Task[] } | undefined;
-function orderOf(tasks: readonly Task[], seed: number, round: number): Task[] {
-  const key = `${seed}/${round}/${tasks.length}`;
-  if (kept?.key !== key) kept = { key, order: rng(seed, "demonstration order", round).shuffle(tasks) };
-  return kept.order;
 }

@@ -8,6 +8,7 @@ import { writeFileAtomic } from "../core/files.ts";
 import type { EvalResult } from "../eval/evaluate.ts";
 import { readRecords } from "../eval/record-file.ts";
 import { benchmarkTable, evaluationTable, resultLine } from "../eval/table.ts";
+import { evalFolder } from "../track/run-folder.ts";
 import { checkOutFolder } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
 import { evaluateWith } from "./evaluations.ts";
@@ -138,7 +139,7 @@ function fingerprint({ config, retriever, tokenizer }: Setup, { weights, step }:
 function recorded(config: Config, { step }: OpenPolicy, folder: string): number {
   const { benchmarks, modes } = config.eval;
   const files = benchmarks.flatMap(({ name }) =>
-    modes.map((mode) => join(folder, `${name}-${step}-${mode}`, "records.jsonl")),
+    modes.map((mode) => join(evalFolder(folder, name, step, mode), "records.jsonl")),
   );
   return files.reduce((n, file) => n + readRecords(file).records.filter(({ valid }) => valid).length, 0);
 }

@@ -1,7 +1,7 @@
-import { join } from "node:path";
 import { type EvalResult, evaluate, type Roll } from "../eval/evaluate.ts";
 import type { Policy } from "../rl/policy/policy.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
+import { evalFolder } from "../track/run-folder.ts";
 import type { Output } from "./output.ts";
 import type { PolicyPlayer } from "./policy-player.ts";
 import type { Setup } from "./setup.ts";
@@ -65,7 +65,7 @@ export async function evaluateWith(
         episodesAtOnce: config.rollout.maxRows,
         roll: o.roll,
         scorer: score,
-        folder: join(o.folder, `${name}-${o.step}-${mode}`),
+        folder: evalFolder(o.folder, name, o.step, mode),
         identity,
         emAt: e.emAt,
         maxInfraShare: e.maxInfraShare,

@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { CheckpointError, ConfigError } from "../core/errors.ts";
 import { writeFileAtomic, writeFolderAtomic } from "../core/files.ts";
 import { loadPolicy, savePolicy } from "../rl/policy/checkpoint.ts";
@@ -9,6 +9,7 @@ import { weightsSha256 } from "../rl/policy/weights-hash.ts";
 import { type CheckpointState, readCheckpointState } from "../rl/run-checkpoint.ts";
 import { checkpointOf, checkSameWeights } from "./checkpoint-of.ts";
 import { defineCommand } from "./command.ts";
+import { tokenizerFiles } from "./tokenizer-files.ts";
 
 export const command = defineCommand({
   positionals: "<run>",
@@ -33,18 +34,6 @@ export const command = defineCommand({
   },
 });
 
-/** What a tokenizer may consist of, as Hugging Face and we name the files. */
-const tokenizerFiles = [
-  "tokenizer.json",
-  "tokenizer_config.json",
-  "special_tokens_map.json",
-  "added_tokens.json",
-  "vocab.json",
-  "merges.txt",
-  "chat_template.jinja",
-  "vocabulary.json",
-];
-
 /**
  * Writes the policy of a run or checkpoint as a plain Hugging Face folder: float32 weights with LoRA merged in, its
  * configs and tokenizer. Whole or not at all. @throws ConfigError when `out` has something in it, CheckpointError when
@@ -68,10 +57,7 @@ export async function merge(
   await writeFolderAtomic(out, async (folder) => {
     savePolicy(merged, folder);
     if (state.training === "lora") keepConfigs(base, folder);
-    for (const name of tokenizerFiles) {
-      const from = [checkpoint, base].map((each) => join(each, name)).find((file) => existsSync(file));
-      if (from) copyFileSync(from, join(folder, name));
-    }
+    for (const file of tokenizerFiles(checkpoint, base)) copyFileSync(file, join(folder, basename(file)));
   });
   return { checkpoint, weightsSha256: weightsSha256(merged) };
 }

@@ -1,10 +1,22 @@
+import type { Loaded } from "../configs/load.ts";
+import type { Config } from "../configs/schema.ts";
 import { CheckpointError } from "../core/errors.ts";
-import type { RunFolder } from "../track/run-folder.ts";
+import { checkRunFolder, type RunFolder } from "../track/run-folder.ts";
 import { closingWords } from "./closing-words.ts";
+import type { Extensions } from "./extensions.ts";
 import type { Output } from "./output.ts";
-import { failedSummary, openRecord, round, type Summary, summaryOf } from "./run-record.ts";
-import type { Setup } from "./setup.ts";
+import {
+  failedSummary,
+  openRecord,
+  round,
+  runPath,
+  type Summary,
+  startRecord,
+  summaryOf,
+} from "./run-record.ts";
+import { openSetup, type Setup } from "./setup.ts";
 import { runTraining } from "./train-run.ts";
+import { checkWarmUp } from "./warm-up.ts";
 
 /** What systems and SQLite say when a file cannot be written; often without saying which. */
 const diskCodes = /^(ENOSPC|EDQUOT|EFBIG|EROFS|EACCES|EPERM|EIO|SQLITE_(FULL|READONLY|IOERR|CANTOPEN).*)$/;
@@ -19,6 +31,37 @@ function diskTrouble(error: unknown, folder: RunFolder): CheckpointError | undef
     next: `Mend that, then go on with \`forager train --resume ${folder.path}\`; what is on disk is whole.`,
     cause: error,
   });
+}
+
+/** One call of a command that trains. */
+export interface Attempt {
+  readonly output: Output;
+  readonly signal: AbortSignal;
+  /** Date.now() at the start. */
+  readonly began: number;
+  readonly extensions?: Extensions;
+}
+
+/** Makes a new run and trains into it; everything that can be checked is checked before there is a folder. */
+export async function runNew(
+  loaded: Loaded<Config>,
+  o: Attempt,
+): Promise<{ folder: RunFolder; summary: Summary }> {
+  const now = new Date(o.began);
+  const path = runPath(loaded.config, now);
+  checkRunFolder(path);
+  const setup = await openSetup(loaded.config, o);
+  try {
+    await checkWarmUp(setup);
+    const { folder, lock } = startRecord(path, loaded, setup, now);
+    try {
+      return { folder, summary: await runInto(folder, setup, o) };
+    } finally {
+      lock.release();
+    }
+  } finally {
+    await setup.close();
+  }
 }
 
 /** Trains into a run folder that this process has locked; whatever happens, summary.json says how it ended. */

@@ -22,7 +22,8 @@ import {
 } from "../track/run-folder.ts";
 import { lockRun, type RunLock } from "../track/run-lock.ts";
 import { writeMeta } from "./run-meta.ts";
-import { type Setup, tokenizerFiles } from "./setup.ts";
+import type { Setup } from "./setup.ts";
+import { tokenizerFiles } from "./tokenizer-files.ts";
 
 /** A run on disk: its folder, its store, and what is written there. */
 export interface RunRecord {

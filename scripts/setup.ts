@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import type { Config } from "../configs/schema.ts";
 import { ConfigError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
@@ -160,20 +158,4 @@ function environmentMaker(
       next: "Name one of these, or add yours with defineForager({ environments }).",
     });
   return (retriever) => own({ retriever, config: env, seed: run.seed });
-}
-
-/** Files that make a model folder's tokenizer, to be copied beside the weights we write. */
-export function tokenizerFiles(folder: string): string[] {
-  const names = [
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "chat_template.jinja",
-    "vocabulary.json",
-    "vocab.json",
-    "merges.txt",
-  ];
-  if (!existsSync(folder)) return [];
-  const present = new Set(readdirSync(folder));
-  return names.filter((name) => present.has(name)).map((name) => join(folder, name));
 }

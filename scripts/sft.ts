@@ -1,11 +1,8 @@
 import { loadConfig } from "../configs/load-config.ts";
 import { ConfigError } from "../core/errors.ts";
-import { checkpointPath, checkRunFolder } from "../track/run-folder.ts";
+import { checkpointPath } from "../track/run-folder.ts";
 import { defineCommand } from "./command.ts";
-import { runInto } from "./run-into.ts";
-import { runPath, startRecord } from "./run-record.ts";
-import { openSetup } from "./setup.ts";
-import { checkWarmUp } from "./warm-up.ts";
+import { runNew } from "./run-into.ts";
 import { withConfig } from "./with-config.ts";
 
 export const command = defineCommand({
@@ -21,24 +18,10 @@ export const command = defineCommand({
         got: "0",
         next: "Set sft.steps, e.g. `forager sft my.yaml sft.steps=500`.",
       });
-    const began = Date.now();
-    const now = new Date(began);
-    const place = runPath(loaded.config, now);
-    checkRunFolder(place);
-    const setup = await openSetup(loaded.config, { output, signal, ...(extensions ? { extensions } : {}) });
-    try {
-      await checkWarmUp(setup);
-      const { folder, lock } = startRecord(place, loaded, setup, now);
-      try {
-        const summary = await runInto(folder, setup, { output, signal, began });
-        const model = checkpointPath(folder, "rl", 0);
-        if (summary.status === "done") output.line(`the policy: ${model}  (use it as model.path)`);
-        output.result({ folder: folder.path, model, ...summary });
-      } finally {
-        lock.release();
-      }
-    } finally {
-      await setup.close();
-    }
+    const attempt = { output, signal, began: Date.now(), ...(extensions ? { extensions } : {}) };
+    const { folder, summary } = await runNew(loaded, attempt);
+    const model = checkpointPath(folder, "rl", 0);
+    if (summary.status === "done") output.line(`the policy: ${model}  (use it as model.path)`);
+    output.result({ folder: folder.path, model, ...summary });
   },
 });

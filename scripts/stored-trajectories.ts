@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DataError } from "../core/errors.ts";
 import { readJsonl } from "../core/jsonl.ts";
-import { rng } from "../core/rng.ts";
+import { epochs } from "../datasets/batch.ts";
 import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import type { Demonstrate } from "./demonstrations.ts";
 import type { Setup } from "./setup.ts";
@@ -70,12 +70,6 @@ export async function storedTrajectories(setup: Setup, path: string): Promise<De
       expected: "one {id, segments: [{source, text}]} a line",
       next: "Raise model.contextTokens or give another file.",
     });
-  const orders = new Map<number, Trajectory[]>();
-  return async (index) => {
-    const epoch = Math.floor(index / all.length);
-    if (!orders.has(epoch)) orders.clear();
-    const order = orders.get(epoch) ?? rng(config.run.seed, "stored trajectories", epoch).shuffle(all);
-    orders.set(epoch, order);
-    return order[index % all.length];
-  };
+  const order = epochs(all, config.run.seed, "stored trajectories");
+  return async (index) => order(Math.floor(index / all.length))[index % all.length];
 }

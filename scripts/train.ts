@@ -7,13 +7,11 @@ import { ConfigError } from "../core/errors.ts";
 import { checkRunFolder, openRunFolder, type RunFolder } from "../track/run-folder.ts";
 import { lockRun } from "../track/run-lock.ts";
 import { defineCommand } from "./command.ts";
-import type { Extensions } from "./extensions.ts";
 import type { Output } from "./output.ts";
-import { runInto } from "./run-into.ts";
+import { type Attempt, runInto, runNew } from "./run-into.ts";
 import { checkConfigUnchanged, checkModelInPlace, takeUp } from "./run-meta.ts";
-import { readSummary, runPath, startRecord } from "./run-record.ts";
+import { readSummary, runPath } from "./run-record.ts";
 import { checkSetup, openSetup } from "./setup.ts";
-import { checkWarmUp } from "./warm-up.ts";
 import { withOptionalConfig } from "./with-config.ts";
 
 export const command = defineCommand({
@@ -56,33 +54,15 @@ export const command = defineCommand({
   },
 });
 
-interface Attempt {
-  readonly output: Output;
-  readonly signal: AbortSignal;
-  /** Date.now() at the start. */
-  readonly began: number;
-  readonly extensions?: Extensions;
-}
-
 /** A new run. */
 async function begin(loaded: Loaded<Config>, dryRun: boolean, o: Attempt): Promise<void> {
   const { config } = loaded;
-  const now = new Date(o.began);
-  const path = runPath(config, now);
-  checkRunFolder(path);
-  if (dryRun) return showPlan(loaded, o);
-  const setup = await openSetup(config, o);
-  try {
-    await checkWarmUp(setup);
-    const { folder, lock } = startRecord(path, loaded, setup, now);
-    try {
-      o.output.result({ folder: folder.path, ...(await runInto(folder, setup, o)) });
-    } finally {
-      lock.release();
-    }
-  } finally {
-    await setup.close();
+  if (dryRun) {
+    checkRunFolder(runPath(config, new Date(o.began)));
+    return showPlan(loaded, o);
   }
+  const { folder, summary } = await runNew(loaded, o);
+  o.output.result({ folder: folder.path, ...summary });
 }
 
 /** A run that was stopped, killed or failed, from its last checkpoint on. */

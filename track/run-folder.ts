@@ -83,6 +83,14 @@ export function sweep({ path, checkpoints, evals }: RunFolder): void {
       rmSync(join(folder, name), { recursive: true, force: true });
 }
 
+/** Folder of one evaluation inside `evals`; `forgetEvals` reads the step back from it. */
+export const evalFolder = (
+  evals: string,
+  benchmark: string,
+  step: number,
+  mode: "greedy" | "sampled",
+): string => join(evals, `${benchmark}-${step}-${mode}`);
+
 /** Removes the evaluations of policies after `step` updates, of steps that are to be made again. */
 export function forgetEvals({ evals }: RunFolder, step: number): void {
   for (const name of readdirSync(evals)) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { curricula, uniformMix } from "../curriculum.ts";
 import { makeWorld } from "../world.ts";
-import { freshSource, worldSource, worldTasks } from "./tasks.ts";
+import { worldSource, worldTasks } from "./tasks.ts";
 
 const world = makeWorld({ seed: 5, clusters: 40 });
 const starts = (tasks: readonly { id: string }[]) => tasks.map(({ id }) => id.split(/[/.]/)[1]);
@@ -70,20 +70,5 @@ describe("worldSource", () => {
       [8, 0, 0],
       [8, 0, 0],
     ]);
-  });
-});
-
-describe("freshSource", () => {
-  it("asks about new clusters every few steps, never about the world's own", () => {
-    const source = freshSource({ world, clusters: 2, everySteps: 2, curriculum: () => uniformMix, seed: 1 });
-    const early = source.batch(1, 16);
-    const later = source.batch(2, 16);
-    expect(source.worldAt(0).name).toBe(source.worldAt(1).name);
-    expect(source.worldAt(2).name).toBe("world-5-fresh-1");
-    const own = new Set(world.passages.map(({ title }) => title));
-    expect([...starts(early), ...starts(later)].filter((name) => own.has(name ?? ""))).toEqual([]);
-    const fresh = new Set(source.worldAt(2).passages.map(({ id }) => id));
-    expect(later.flatMap(({ supportingIds = [] }) => supportingIds).every((id) => fresh.has(id))).toBe(true);
-    expect(source.batch(1, 16)).toEqual(early);
   });
 });

@@ -38,36 +38,6 @@ export function worldSource({ world, split, curriculum, seed }: WorldStream): Ta
   };
 }
 
-export interface FreshSource extends TaskSource {
-  /** The world of a step's questions: its pages are what can be searched then. */
-  worldAt(step: number): World;
-}
-
-/**
- * Like `worldSource`, over new clusters every `everySteps` steps: nothing a warm-up learns by heart is of use later.
- * @param clusters clusters of each fresh world
- */
-export function freshSource(options: {
-  readonly world: World;
-  readonly clusters: number;
-  readonly everySteps: number;
-  readonly curriculum: Curriculum;
-  readonly seed: number;
-}): FreshSource {
-  const { world, clusters, everySteps, curriculum, seed } = options;
-  let kept: { index: number; world: World } | undefined;
-  const worldAt = (step: number): World => {
-    const index = Math.floor(step / everySteps);
-    if (kept?.index !== index) kept = { index, world: world.freshClusters(index, clusters) };
-    return kept.world;
-  };
-  return {
-    worldAt,
-    batch: (step, size, attempt = 0) =>
-      drawTasks(worldAt(step), "train", curriculum(step), size, rng(seed, "fresh stream", step, attempt)),
-  };
-}
-
 function drawTasks(world: World, split: Split, mix: HopMix, n: number, draw: Rng): Task[] {
   const [from, to] = world.splits[split];
   const asked = new Set<string>();
