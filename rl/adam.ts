@@ -46,6 +46,12 @@ export function adamStep(
   const names = Object.keys(weights);
   const gradNorm = tf.sqrt(names.map((n) => tf.sum(tf.square(grads[n]!))).reduce((a, b) => tf.add(a, b)));
   const scale = tf.minimum(1, tf.div(o.maxGradNorm, tf.add(gradNorm, 1e-6)));
+  // Scalars are multiplied first, so that each weight is passed over as few times as can be.
+  const share1 = tf.mul(scale, 1 - o.beta1);
+  const share2 = tf.mul(tf.square(scale), 1 - o.beta2);
+  const rate = tf.mul(s.learningRate, tf.div(s.correction1, tf.sqrt(s.correction2)));
+  const epsilon = tf.div(o.epsilon, tf.sqrt(s.correction2));
+  const keep = tf.sub(1, tf.mul(s.learningRate, o.weightDecay));
   const out = {
     weights: {} as Record<string, Tensor>,
     mu: {} as Record<string, Tensor>,
@@ -53,14 +59,13 @@ export function adamStep(
     gradNorm: gradNorm as Tensor,
   };
   for (const n of names) {
-    const g = tf.mul(grads[n]!, scale);
-    const m = tf.add(tf.mul(mu[n]!, o.beta1), tf.mul(g, 1 - o.beta1));
-    const v = tf.add(tf.mul(nu[n]!, o.beta2), tf.mul(tf.square(g), 1 - o.beta2));
-    const direction = tf.div(tf.mul(m, s.correction1), tf.add(tf.sqrt(tf.mul(v, s.correction2)), o.epsilon));
-    const decayed = o.weightDecay === 0 ? direction : tf.add(direction, tf.mul(weights[n]!, o.weightDecay));
+    const g = grads[n]!;
+    const m = tf.add(tf.mul(mu[n]!, o.beta1), tf.mul(g, share1));
+    const v = tf.add(tf.mul(nu[n]!, o.beta2), tf.mul(tf.square(g), share2));
+    const move = tf.div(tf.mul(m, rate), tf.add(tf.sqrt(v), epsilon));
     out.mu[n] = m;
     out.nu[n] = v;
-    out.weights[n] = tf.sub(weights[n]!, tf.mul(decayed, s.learningRate));
+    out.weights[n] = tf.sub(o.weightDecay === 0 ? weights[n]! : tf.mul(weights[n]!, keep), move);
   }
   return out;
 }

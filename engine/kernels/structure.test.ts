@@ -4,6 +4,7 @@ import type { Engine } from "../engine.ts";
 import { gradients } from "../gradients/register.ts";
 import { openEngine } from "../open.ts";
 import { entropyOf, gatherRows, targetLogprobs } from "../ops.ts";
+import { rotateHeads } from "../rotary.ts";
 import {
   arr,
   type Case,
@@ -19,6 +20,7 @@ import {
 import { creators } from "./create.ts";
 import { gathers } from "./gather.ts";
 import { products } from "./matmul.ts";
+import { rotations } from "./rotary.ts";
 import { shapes } from "./shape.ts";
 import { kernels } from "./table.ts";
 
@@ -32,6 +34,10 @@ const ids = arr([6], (i) => [0, 4, 4, 1, 4, 0][i] as number, "int32");
 const targets = arr([5], (i) => (i * 3) % 4, "int32");
 const bigTable = arr([600, 2], Math.sin);
 const bigIds = arr([2, 3], (i) => [599, 3, 3, 0, 3, 599][i] as number, "int32");
+
+const heads = arr([2, 3, 8], (i) => Math.sin(i * 0.7));
+const angles = (shape: number[], of: (angle: number) => number): T =>
+  tf.tensor(arr(shape, (i) => of(i * 0.4)).data, shape);
 
 const cells = (i: T): T => tf.stack([i, tf.minimum(i, tf.scalar(3, "int32"))], 1);
 
@@ -102,6 +108,16 @@ const cases: Case[] = [
   smooth("targetLogprobs", (z: T, i: T) => Object.values(targetLogprobs(z, i)), matrix, targets),
   smooth("logprobs alone", (z: T, i: T) => targetLogprobs(z, i).logprobs, matrix, targets),
   smooth("entropyOf", entropyOf, matrix),
+  smooth(
+    "rotateHeads",
+    (a: T) => rotateHeads(a, 2, angles([3, 2], Math.cos), angles([3, 2], Math.sin)),
+    heads,
+  ),
+  smooth(
+    "rotateHeads, each row at its own place",
+    (a: T) => rotateHeads(a, 1, angles([6, 4], Math.cos), angles([6, 4], Math.sin)),
+    heads,
+  ),
 ];
 
 const ran = watchKernels();
@@ -127,7 +143,7 @@ describe.each(cases)("$name", ({ name, fn, inputs, smooth: compared }) => {
 });
 
 test("every kernel of these tables was run, and every gradient rule belongs to a kernel", () => {
-  const all = Object.keys({ ...shapes, ...products, ...gathers, ...creators });
+  const all = Object.keys({ ...shapes, ...products, ...gathers, ...creators, ...rotations });
   expect(all.filter((name) => !ran.has(name))).toEqual([]);
   expect(Object.keys(gradients).filter((name) => !(name in kernels))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { gathers } from "./gather.ts";
 import type { KernelTable } from "./kernel.ts";
 import { products } from "./matmul.ts";
 import { reductions } from "./reduce.ts";
+import { rotations } from "./rotary.ts";
 import { shapes } from "./shape.ts";
 
 /** Every tfjs kernel that can be recorded, by the name tfjs gives it. */
@@ -14,4 +15,5 @@ export const kernels: KernelTable = {
   ...products,
   ...gathers,
   ...creators,
+  ...rotations,
 };

@@ -29,12 +29,6 @@ export function joinHeads(x: Tensor): Tensor {
   return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [b * t, heads * hd]);
 }
 
-/** Rotates each pair (i, i + hd/2) by its position's angle; cos and sin broadcast over [B, heads, T, hd]. */
-export function rotate(x: Tensor, cos: Tensor, sin: Tensor): Tensor {
-  const [first, second] = tf.split(x, 2, -1) as [Tensor, Tensor];
-  return tf.add(tf.mul(x, cos), tf.mul(tf.concat([tf.neg(second), first], -1), sin));
-}
-
 /** Causal mask [1, 1, 1, T, T]: 0 at and before the query's position, MASKED after it. */
 export function causalMask(length: number): Tensor {
   const data = new Float32Array(length * length);
@@ -49,21 +43,44 @@ export function causalMask(length: number): Tensor {
  */
 export function attend(config: ModelConfig, { q, k, v }: Heads, mask: Tensor, cache?: LayerCache): Tensor {
   const [b, h, t, hd] = q.shape as [number, number, number, number];
-  const group = h / config.kvHeads;
-  const queries = tf.reshape(q, [b, config.kvHeads, group * t, hd]);
-  const cached = cache ? (cache.k.shape[2] as number) : 0;
-  // One token beside its cache: products with a single key are cheaper as plain multiplications.
-  const single = t === 1 && cache !== undefined;
-  const own = single ? tf.sum(tf.mul(queries, k), -1, true) : tf.matMul(queries, k, false, true);
-  const scores = cache ? tf.concat([tf.matMul(queries, cache.k, false, true), own], -1) : own;
-  const apart = tf.reshape(scores, [b, config.kvHeads, group, t, cached + t]);
-  const shares = tf.reshape(tf.softmax(tf.add(apart, mask)), scores.shape);
-  let read: Tensor;
-  if (cache) {
-    const [old, now] = tf.split(shares, [cached, t], -1) as [Tensor, Tensor];
-    read = tf.add(tf.matMul(old, cache.v), single ? tf.mul(now, v) : tf.matMul(now, v));
-  } else {
-    read = tf.matMul(shares, v);
-  }
+  const queries = tf.reshape(q, [b, config.kvHeads, (h / config.kvHeads) * t, hd]);
+  const read = cache ? readCached(queries, k, v, mask, cache) : readOwn(queries, k, v, mask);
   return joinHeads(tf.reshape(read, [b, h, t, hd]));
+}
+
+/** softmax(scores + mask) over the last axis; scores [B, KV, G*T, S]. */
+function sharesOf(scores: Tensor, t: number, mask: Tensor): Tensor {
+  const [b, kv, queries, seen] = scores.shape as [number, number, number, number];
+  const apart = tf.reshape(scores, [b, kv, queries / t, t, seen]);
+  return tf.reshape(tf.softmax(tf.add(apart, mask)), scores.shape);
+}
+
+/** Without a cache: queries [B, KV, G*T, hd] over these T keys. The gradient is written out, to save passes. */
+function readOwn(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor): Tensor {
+  return tf.customGrad((...inputs) => {
+    const [q, k, v, save] = inputs as unknown as [Tensor, Tensor, Tensor, (saved: Tensor[]) => void];
+    const shares = sharesOf(tf.matMul(q, k, false, true), k.shape[2] as number, mask);
+    const read = tf.matMul(shares, v);
+    save([q, k, v, shares, read]);
+    return {
+      value: read,
+      gradFunc: (dy: Tensor, saved: Tensor[]) => {
+        const [q, k, v, shares, read] = saved as [Tensor, Tensor, Tensor, Tensor, Tensor];
+        // Softmax takes its mean gradient off: Σ p·dp over the keys is Σ dy·read over a head (FlashAttention, eq. 4).
+        const mean = tf.sum(tf.mul(dy, read), -1, true);
+        const scores = tf.mul(shares, tf.sub(tf.matMul(dy, v, false, true), mean));
+        return [tf.matMul(scores, k), tf.matMul(scores, q, true), tf.matMul(shares, dy, true)];
+      },
+    };
+  })(queries, keys, values);
+}
+
+function readCached(queries: Tensor, k: Tensor, v: Tensor, mask: Tensor, cache: LayerCache): Tensor {
+  const t = k.shape[2] as number;
+  // One token beside its cache: products with a single key are cheaper as plain multiplications.
+  const own = t === 1 ? tf.sum(tf.mul(queries, k), -1, true) : tf.matMul(queries, k, false, true);
+  const scores = tf.concat([tf.matMul(queries, cache.k, false, true), own], -1);
+  const shares = sharesOf(scores, t, mask);
+  const [old, now] = tf.split(shares, [cache.k.shape[2] as number, t], -1) as [Tensor, Tensor];
+  return tf.add(tf.matMul(old, cache.v), t === 1 ? tf.mul(now, v) : tf.matMul(now, v));
 }
