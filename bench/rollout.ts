@@ -1,79 +1,26 @@
 /**
- * What the harness itself costs per turn. The policy is an instant stub (its answers are encoded beforehand) and
- * the index lies in memory, so what is measured is ours: environment, search in the toy index, seat, ledger, audit,
- * waves, groups. Texts are tokenised once and looked up after that, as for the peer, whose ids come ready from its
- * stub too; one row shows the same with tokenising. Turns per second of CPU time, so that a busy machine changes it
- * less; one core, since all of it is one thread (the garbage collector's helpers are counted).
+ * What the harness itself costs per turn. The policy answers at once, and the index lies in memory, so what is measured
+ * is ours: environment, search in the toy index, seat, ledger, audit, waves, groups; over HTTP also fleet, retries,
+ * the openai client, our fetch and the checks of replies. In process, texts are tokenised once and looked up after that,
+ * as for the peer, whose ids come ready from its stub too; one row shows the same with tokenising. Turns per second of
+ * the client's CPU time (the stub server is another process), so that a busy machine changes it less; one core, since
+ * all of it is one thread (the garbage collector's helpers are counted). Each row has a process of its own.
  *
- *   npx tsx bench/rollout.ts                                  ours
+ *   npx tsx bench/rollout.ts [ROUNDS]                         ours; all rows in turn, ROUNDS times (default 1)
  *   FORAGER_PYTHON=venv/bin/python npx tsx bench/rollout.ts   ours and verifiers (pip install verifiers==0.1.14)
  */
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { rng } from "../core/rng.ts";
-import type { Passage, Task } from "../datasets/task.ts";
-import { envConfig } from "../env/config.ts";
-import { researcher } from "../env/researcher.ts";
-import { tinyIndex } from "../env/testing.ts";
-import { rolloutConfig } from "../rollout/config.ts";
-import { rollGroups } from "../rollout/groups.ts";
 import type { BatchSampler, Completion, SampleRequest, Sampler } from "../rollout/sampler.ts";
 import { completionOf } from "../rollout/testing.ts";
-import { tinyTokenizer } from "../rollout/tiny-tokenizer.ts";
-import type { Renderer, Tokenizer } from "../rollout/tokenizer.ts";
-import { defaultVocabulary } from "../rollout/vocabulary.ts";
+import { inOwnProcess, lastLine, startStubProcess } from "./child.ts";
+import { harness, median, overHttp } from "./harness.ts";
+import { remembering, tokenising, turnsPerEpisode, workload } from "./workload.ts";
 
 const groupSize = 8;
-const turnsPerEpisode = 3;
-const repeats = 7;
-
-const words = Array.from({ length: 3000 }, (_, i) => `w${i.toString(36)}`);
-
-/** The same texts for every harness: 64 questions, 2,000 passages of 100 words, turns of about 40 words. */
-function makeWorkload() {
-  const draw = rng(1, "bench", "rollout");
-  const say = (n: number) => Array.from({ length: n }, () => draw.pick(words)).join(" ");
-  const passages: Passage[] = Array.from({ length: 2000 }, (_, i) => ({
-    id: `p${i}`,
-    title: say(3),
-    text: say(100),
-  }));
-  const questions = Array.from({ length: 64 }, (_, i) => ({
-    id: `q${i}`,
-    question: say(8),
-    turns: [
-      `<think> ${say(35)} </think>\n<search> ${say(3)} </search>`,
-      `<think> ${say(35)} </think>\n<search> ${say(3)} </search>`,
-      `<think> ${say(35)} </think>\n<answer> ${say(2)} </answer>`,
-    ],
-  }));
-  return { passages, questions, groupSize };
-}
-
-const workload = makeWorkload();
-const tokenising = tinyTokenizer(defaultVocabulary(words));
-
-/** Computes each text and each list of ids once. */
-function remembering(inner: Tokenizer): Tokenizer {
-  const ids = new Map<string, number[]>();
-  const texts = new WeakMap<readonly number[], string>();
-  return {
-    ...inner,
-    encode(text) {
-      const known = ids.get(text) ?? inner.encode(text);
-      ids.set(text, known);
-      return known;
-    },
-    decode(list) {
-      const known = texts.get(list) ?? inner.decode(list);
-      texts.set(list, known);
-      return known;
-    },
-  };
-}
+const atATime = 64;
 
 /** Says the question's turns without computing anything; turn and question are read off the request. */
 function stub(): { plain: Sampler; batch: BatchSampler } {
@@ -97,84 +44,119 @@ function stub(): { plain: Sampler; batch: BatchSampler } {
   };
 }
 
-async function ours(policy: Sampler | BatchSampler, tokenizer: Tokenizer): Promise<number> {
-  const renderer: Renderer = {
-    prompt: (question) => tokenizer.encode(`<question> ${question} </question>`),
-    observation: (text) => text,
-  };
-  const tasks: Task[] = workload.questions.map(({ id, question }) => ({
-    ...{ id, question },
-    ...{ goldenAnswers: ["x"], dataset: "bench", hops: 1 },
-  }));
-  const environment = researcher({
-    retriever: tinyIndex(workload.passages),
-    config: envConfig.parse({ passageFormat: "plain" }),
-    seed: 1,
-  });
-  const options = {
-    ...rolloutConfig.parse({ groupSize }),
-    ...{ environment, policy, tokenizer, renderer, seed: 1 },
-    decoding: { temperature: 1, topP: 1, topK: 0 },
-  };
+/** Turns per CPU second of each repeat; the first compiles and is left out. */
+async function ratesOf(o: Omit<Parameters<typeof harness>[0], "groupSize" | "concurrency">, repeats: number) {
+  const step = harness({ ...o, groupSize, concurrency: atATime });
   const rates: number[] = [];
-  for (let step = 0; step < repeats; step++) {
-    const start = process.cpuUsage();
-    const { groups } = await rollGroups(tasks, { ...options, step });
-    const { user, system } = process.cpuUsage(start);
-    const turns = groups.flatMap((g) => g.members).reduce((sum, m) => sum + (m.ending?.turns ?? 0), 0);
-    if (turns !== tasks.length * groupSize * turnsPerEpisode) throw new Error(`${turns} turns`);
-    rates.push(turns / ((user + system) / 1e6));
+  for (let i = 0; i <= repeats; i++) {
+    const { turns, cpuSeconds } = await step();
+    rates.push(turns / cpuSeconds);
   }
-  return median(rates.slice(1)); // The first compiles.
+  return rates.slice(1);
 }
 
+async function ratesOverHttp(url: string): Promise<readonly number[]> {
+  const tokenizer = remembering(tokenising);
+  const { sampler, close } = overHttp(url, { tokenizer, maxInFlight: 128 });
+  const rates = await ratesOf({ policy: sampler, tokenizer }, 12);
+  await close();
+  return rates;
+}
+
+interface Row {
+  readonly name: string;
+  readonly rates: (url: string) => Promise<readonly number[]>;
+}
+
+const rows = {
+  plain: {
+    name: `forager, in process, ${atATime} at a time (as for a server)`,
+    rates: () => ratesOf({ policy: stub().plain, tokenizer: remembering(tokenising) }, 20),
+  },
+  waves: {
+    name: "forager, in process, in waves (as for the in-process policy)",
+    rates: () => ratesOf({ policy: stub().batch, tokenizer: remembering(tokenising) }, 20),
+  },
+  tokenising: {
+    name: "forager, in process, in waves, tokenising as it goes (tiny vocabulary)",
+    rates: () => ratesOf({ policy: stub().batch, tokenizer: tokenising }, 20),
+  },
+  http: { name: `forager, over HTTP, ${atATime} at a time`, rates: ratesOverHttp },
+} satisfies Record<string, Row>;
+type RowName = keyof typeof rows;
+const rowNames = Object.keys(rows) as RowName[];
+
+/** Turns per CPU second of verifiers, by what its client does. */
 interface Peer {
   readonly version: string;
-  /** Turns per CPU second, by what its client hands over. */
-  readonly text: number;
+  /** Ids and logprobs kept, in process. */
   readonly tokens: number;
+  /** Text alone, in process. */
+  readonly text: number;
+  /** Ids and logprobs kept, from the stub server. */
+  readonly http: number;
 }
 
-function peer(python: string): Peer | string {
+function peer(python: string, url: string): Peer {
   const folder = mkdtempSync(join(tmpdir(), "forager-bench-"));
   try {
     const path = join(folder, "workload.json");
-    writeFileSync(path, JSON.stringify(workload));
+    writeFileSync(path, JSON.stringify({ ...workload, groupSize }));
     const script = fileURLToPath(new URL("peers/verifiers_rollout.py", import.meta.url));
-    const { status, stdout, stderr } = spawnSync(python, [script, path], { encoding: "utf8" });
-    return status === 0 ? JSON.parse(stdout.trim().split("\n").at(-1) as string) : stderr.slice(-500);
+    return {
+      ...lastLine<Omit<Peer, "http">>(python, [script, path]),
+      ...lastLine<Pick<Peer, "http">>(python, [script, path, `${url}/v1`]),
+    };
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-const median = (values: readonly number[]) =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-const { plain, batch } = stub();
-const remembered = remembering(tokenising);
-const rows: [string, number][] = [
-  ["forager, ids and logprobs kept, in waves (in-process policy)", await ours(batch, remembered)],
-  ["forager, ids and logprobs kept, 64 at a time (remote policy)", await ours(plain, remembered)],
-];
-const slower = Math.min(...rows.map(([, rate]) => rate));
-rows.push(["forager in waves, tokenising as it goes (tiny vocabulary)", await ours(batch, tokenising)]);
-const python = process.env.FORAGER_PYTHON;
-const theirs = python ? peer(python) : "set FORAGER_PYTHON to a Python with verifiers to compare";
-if (typeof theirs === "object")
-  rows.push(
-    [`verifiers ${theirs.version} MultiTurnEnv, ids and logprobs kept (OpenAI client, stub)`, theirs.tokens],
-    [`verifiers ${theirs.version} MultiTurnEnv, text only`, theirs.text],
+async function main(rounds: number): Promise<void> {
+  const episodes = workload.questions.length * groupSize;
+  say(`harness overhead: ${episodes} episodes of ${turnsPerEpisode} turns, instant policy, index in memory`);
+  const python = process.env.FORAGER_PYTHON;
+  const ours = Object.fromEntries(rowNames.map((name) => [name, []])) as unknown as Record<RowName, number[]>;
+  const theirs: Peer[] = [];
+  const server = await startStubProcess();
+  try {
+    for (let round = 0; round < rounds; round++) {
+      for (const name of rowNames) {
+        ours[name].push(...inOwnProcess<number[]>("rollout.ts", ["row", name, server.url]));
+      }
+      if (python !== undefined) theirs.push(peer(python, server.url));
+      say(`after round ${round + 1} of ${rounds}:`);
+      report(ours, theirs);
+    }
+  } finally {
+    await server.close();
+  }
+}
+
+function report(ours: Record<RowName, number[]>, theirs: readonly Peer[]): void {
+  const show = (rate: number, name: string) =>
+    say(`${rate.toFixed(0).padStart(8)} turns/s per core  ${name}`);
+  for (const name of rowNames) show(median(ours[name]), rows[name].name);
+  const [first] = theirs;
+  if (first === undefined) {
+    say("verifiers not run: set FORAGER_PYTHON to a Python with verifiers to compare");
+    return;
+  }
+  const peerRate = (name: "tokens" | "text" | "http") => median(theirs.map((each) => each[name]));
+  const name = `verifiers ${first.version} MultiTurnEnv`;
+  show(peerRate("tokens"), `${name}, in process, ids and logprobs kept (OpenAI client, stub)`);
+  show(peerRate("text"), `${name}, in process, text only`);
+  show(peerRate("http"), `${name}, over HTTP, ids and logprobs kept, ${atATime} at a time`);
+  const slower = Math.min(median(ours.plain), median(ours.waves));
+  const ratio = (mine: number, other: number) => `${(mine / other).toFixed(1)}x`;
+  say(
+    `in process ${ratio(slower, peerRate("tokens"))} verifiers for the same record (target 10x; by the slower of our two), ` +
+      `${ratio(slower, peerRate("text"))} its text only; over HTTP ${ratio(median(ours.http), peerRate("http"))} (target 10x)`,
   );
+}
 
-const episodes = workload.questions.length * groupSize;
-process.stdout.write(
-  `harness overhead: ${episodes} episodes of ${turnsPerEpisode} turns, instant policy, index in memory\n`,
-);
-for (const [name, rate] of rows)
-  process.stdout.write(`${rate.toFixed(0).padStart(8)} turns/s per core  ${name}\n`);
-process.stdout.write(
-  typeof theirs === "string"
-    ? `verifiers not run: ${theirs}\n`
-    : `${(slower / theirs.tokens).toFixed(1)}x verifiers for the same record (target 10x), ${(slower / theirs.text).toFixed(1)}x its text only; by the slower of our two\n`,
-);
+const [what = "1", row, url = ""] = process.argv.slice(2);
+if (what !== "row") await main(Number(what));
+else say(JSON.stringify(await rows[row as RowName].rates(url)));

@@ -101,7 +101,7 @@ function randomRows({ rows, length, vocab }: Shape): WeightedRow[] {
       tokens: Array.from({ length: length + 1 }, () => draw.int(vocab)),
       mask: each(() => 1),
       weights: each(() => 1 / (rows * length)),
-      logprobs: each(() => -Math.log(vocab)),
+      oldLogprobs: each(() => -Math.log(vocab)),
       advantages: each(() => advantage),
       temperature: 1,
     };

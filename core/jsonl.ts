@@ -56,21 +56,28 @@ function parseRecord<T>(text: string, where: string, schema: ZodType<T>): T {
 }
 
 async function* lines(path: string): AsyncGenerator<string> {
+  let rest: Buffer[] = [];
+  for await (const chunk of readChunks(path)) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      rest.push(chunk.subarray(start, end));
+      yield decode(Buffer.concat(rest));
+      rest = [];
+      start = end + 1;
+    }
+    rest.push(chunk.subarray(start));
+  }
+  const last = Buffer.concat(rest);
+  if (last.length > 0) yield decode(last);
+}
+
+/** The bytes of a file, unpacked when its name ends in .gz. @throws DataError when it cannot be read */
+export async function* readChunks(path: string): AsyncGenerator<Buffer> {
   const file = createReadStream(path);
   const bytes = path.endsWith(".gz") ? file.pipe(createGunzip()) : file;
   file.on("error", (error) => bytes.destroy(error));
-  let rest: Buffer[] = [];
   try {
-    for await (const chunk of bytes as AsyncIterable<Buffer>) {
-      let start = 0;
-      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-        rest.push(chunk.subarray(start, end));
-        yield decode(Buffer.concat(rest));
-        rest = [];
-        start = end + 1;
-      }
-      rest.push(chunk.subarray(start));
-    }
+    yield* bytes as AsyncIterable<Buffer>;
   } catch (cause) {
     if (cause instanceof Error && "code" in cause)
       throw new DataError({ what: "cannot read the file", where: path, got: cause.message, cause });
@@ -78,8 +85,6 @@ async function* lines(path: string): AsyncGenerator<string> {
   } finally {
     file.destroy(); // a reader that stops early must not leave the file open
   }
-  const last = Buffer.concat(rest);
-  if (last.length > 0) yield decode(last);
 }
 
 const decode = (bytes: Buffer) => bytes.toString("utf8").replace(/\r$/, "");

@@ -2,8 +2,8 @@ import { EngineError } from "../core/errors.ts";
 import type { Dtype } from "./array.ts";
 import { broadcast, type Shape, sameShape, sizeOf } from "./shapes.ts";
 
-/** What a value inside a graph may hold; int64 is only for ONNX's own shape and index inputs. */
-export type GraphDtype = Dtype | "int64";
+/** What a value inside a graph may hold; int64 is only for ONNX's own shape and index inputs, float64 for sums rounded once. */
+export type GraphDtype = Dtype | "int64" | "float64";
 export type Bytes = Float32Array | Int32Array | Uint8Array | BigInt64Array;
 
 /** An ONNX attribute: integers, lists of integers and strings as they are, floats wrapped. */
@@ -147,7 +147,7 @@ export class Graph {
   cast(value: Value, dtype: GraphDtype): Value {
     if (value.dtype === dtype) return value;
     const number = uniform(value);
-    if (number !== undefined && Number.isFinite(number) && dtype !== "int64")
+    if (number !== undefined && Number.isFinite(number) && dtype !== "int64" && dtype !== "float64")
       return fill(castNumber(number, dtype), value.shape, dtype);
     return this.op("Cast", [value], { shape: value.shape, dtype, attrs: { to: onnxType[dtype] } });
   }
@@ -181,7 +181,13 @@ export class Graph {
   }
 }
 
-export const onnxType: Readonly<Record<GraphDtype, number>> = { float32: 1, int32: 6, int64: 7, bool: 9 };
+export const onnxType: Readonly<Record<GraphDtype, number>> = {
+  float32: 1,
+  int32: 6,
+  int64: 7,
+  bool: 9,
+  float64: 11,
+};
 
 export function arrayOf(dtype: GraphDtype, values: readonly number[]): Bytes {
   if (dtype === "float32") return Float32Array.from(values);

@@ -1,7 +1,7 @@
 import type { Node, Value } from "./graph.ts";
 import { sizeOf } from "./shapes.ts";
 
-const width = { float32: 4, int32: 4, int64: 8, bool: 1 };
+const width = { float32: 4, int32: 4, int64: 8, float64: 8, bool: 1 };
 
 /**
  * Bytes of the values that are alive at once at a program's fullest, nodes in order. A session that keeps its memory

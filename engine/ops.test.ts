@@ -2,7 +2,7 @@ import * as tf from "@tensorflow/tfjs-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Engine } from "./engine.ts";
 import { openEngine } from "./open.ts";
-import { entropyOf, targetLogprobs } from "./ops.ts";
+import { entropyOf, mulAdd, targetLogprobs } from "./ops.ts";
 import { arr } from "./testing.ts";
 
 type T = tf.Tensor;
@@ -58,4 +58,14 @@ test.each([
   }
   expect(Math.max(worst.logprob, worst.logsumexp, worst.entropy)).toBeLessThan(3e-6);
   expect(worst.slope).toBeLessThan(1e-7);
+});
+
+test("mulAdd rounds c + a·b once", async () => {
+  const fused = engine.jit("fused", (a: T, b: T, c: T) => mulAdd(a, b, c));
+  const a = arr([3, 1], (i) => 1 + 2 ** -12 * (i + 1));
+  const b = arr([1, 40], (i) => Math.sin(i) + 2 ** -20);
+  const c = arr([3, 40], (i) => -Math.sin(i % 40));
+  const { data } = await fused(a, b, c);
+  const want = Array.from(c.data, (x, i) => Math.fround(x + a.data[Math.floor(i / 40)]! * b.data[i % 40]!));
+  expect([...data]).toEqual(want);
 });

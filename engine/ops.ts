@@ -1,4 +1,5 @@
 import {
+  add,
   concat,
   customGrad,
   div,
@@ -69,8 +70,13 @@ export function gatherRows(table: Tensor, ids: Tensor): Tensor {
 }
 
 /** x[n, ids[n]]: x [N, V], ids int32 [N] → [N]. No gradient of its own. */
-function pick(x: Tensor, ids: Tensor): Tensor {
+export function pick(x: Tensor, ids: Tensor): Tensor {
   return recording() ? own("PickPerRow", { x, ids }) : gatherND(x, cells(ids));
+}
+
+/** c + a·b with broadcasting, rounded once as a fused multiply-add is. No gradient of its own. */
+export function mulAdd(a: Tensor, b: Tensor, c: Tensor): Tensor {
+  return recording() ? own("MulAdd", { a, b, c }) : add(c, mul(a, b));
 }
 
 /** x [N, V] with values [N] added at [n, ids[n]]. */

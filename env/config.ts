@@ -7,14 +7,32 @@ export const envConfig = z.strictObject({
     .string()
     .min(1)
     .default("researcher")
-    .describe("Which environment: researcher, or one of your own given to defineForager."),
+    .describe(
+      "Which environment: researcher, agent (an agent of your own, see `command`), or one of your own given to defineForager.",
+    ),
+  command: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe(
+      "With `name: agent`: the program that is the agent, with its arguments, e.g. [node, agent.mjs]; run in the working directory, without a shell.",
+    ),
+  agent: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("With `name: agent`, instead of `command`: an agent given to defineForager, by its name."),
   maxTurns: z
     .int()
     .min(1)
     .max(1000)
     .default(4)
     .describe("Most policy turns in an episode. A search in the last turn is not run: turn_limit."),
-  turnTokens: z.int().min(1).default(500).describe("Most tokens the policy may write in one turn."),
+  turnTokens: z
+    .int()
+    .min(1)
+    .default(500)
+    .describe("Most tokens the policy may write in one turn. With an agent: in a call that names no limit."),
   observationTokens: z
     .int()
     .min(8)

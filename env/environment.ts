@@ -50,7 +50,7 @@ export interface SearchRecord {
   readonly milliseconds: number;
 }
 
-/** What a finished episode says about itself. It holds no reward and no gold answer. */
+/** What a finished episode says about itself. It holds no gold answer, and no reward but what an agent posted. */
 export interface Ending {
   readonly outcome: PolicyOutcome;
   /** Policy turns taken. */
@@ -59,6 +59,8 @@ export interface Ending {
   readonly invalidActions: number;
   /** Tokens cut from observations to fit their budgets. */
   readonly observationTokensCut: number;
+  /** What an agent of the user's own said of its episode. Its answer is judged, and no answer tags are read. */
+  readonly agent?: { readonly answer?: string; readonly reward?: number };
 }
 
 /** A program that plays one episode. Throws `ToolError` when its tools fail: that is never the policy's fault. */

@@ -27,8 +27,9 @@ export type AdamScalars = {
 };
 
 /**
- * AdamW (Loshchilov & Hutter 2019) after clipping by the global norm, on the device:
- * θ ← θ − lr·(μ̂/(√ν̂ + ε) + λθ).
+ * AdamW (Loshchilov & Hutter 2019) after clipping by the global norm, on the device, with c₁ = 1/(1 − β₁ᵗ), c₂ = 1/(1 − β₂ᵗ):
+ * g ← g·min(1, maxGradNorm/‖g‖); μ ← β₁μ + (1 − β₁)g; ν ← β₂ν + (1 − β₂)g²; θ ← θ − lr·(c₁μ/(√(c₂ν) + ε) + λθ).
+ * The decay λ takes hold of every weight that learns, norms and biases included.
  */
 export function adamStep(
   weights: Record<string, Tensor>,
@@ -47,11 +48,12 @@ export function adamStep(
   const gradNorm = tf.sqrt(names.map((n) => tf.sum(tf.square(grads[n]!))).reduce((a, b) => tf.add(a, b)));
   const scale = tf.minimum(1, tf.div(o.maxGradNorm, tf.add(gradNorm, 1e-6)));
   // Scalars are multiplied first, so that each weight is passed over as few times as can be.
-  const share1 = tf.mul(scale, 1 - o.beta1);
-  const share2 = tf.mul(tf.square(scale), 1 - o.beta2);
-  const rate = tf.mul(s.learningRate, tf.div(s.correction1, tf.sqrt(s.correction2)));
-  const epsilon = tf.div(o.epsilon, tf.sqrt(s.correction2));
-  const keep = tf.sub(1, tf.mul(s.learningRate, o.weightDecay));
+  const share1 = tf.mul(scale, 1 - o.beta1); // of the raw g in μ: (1 − β₁)·scale
+  const share2 = tf.mul(tf.square(scale), 1 - o.beta2); // of the raw g² in ν: (1 − β₂)·scale²
+  // c₁μ/(√(c₂ν) + ε) = (c₁/√c₂)·μ/(√ν + ε/√c₂)
+  const rate = tf.mul(s.learningRate, tf.div(s.correction1, tf.sqrt(s.correction2))); // lr·c₁/√c₂
+  const epsilon = tf.div(o.epsilon, tf.sqrt(s.correction2)); // ε/√c₂
+  const keep = tf.sub(1, tf.mul(s.learningRate, o.weightDecay)); // of θ: 1 − lr·λ
   const out = {
     weights: {} as Record<string, Tensor>,
     mu: {} as Record<string, Tensor>,
@@ -68,6 +70,12 @@ export function adamStep(
     out.weights[n] = tf.sub(o.weightDecay === 0 ? weights[n]! : tf.mul(weights[n]!, keep), move);
   }
   return out;
+}
+
+/** The state before the first update: zero moments. */
+export function adamStart(trainable: Params): AdamState {
+  const zeros = zerosLike(trainable);
+  return { step: 0, mu: zeros, nu: zeros };
 }
 
 /** Bias corrections 1/(1 − βᵗ) for update number t, from 1. */

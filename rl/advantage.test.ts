@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { InvariantError } from "../core/errors.ts";
-import { advantages, baselines } from "./advantage.ts";
+import { toyTrajectory } from "../reward/testing.ts";
+import { advantagesOf, baselines } from "./advantage.ts";
 
 const near = (got: number[], expected: number[], digits = 4) => {
   expect(got).toHaveLength(expected.length);
@@ -50,8 +51,8 @@ describe.each(golden)("rewards %j", (rewards, expected) => {
 
 test("a group that differs only by the 0.1 of a tag: as loud as right against wrong with std, quiet without", () => {
   const tags = [0.1, 0.1, 0.1, 0.1, 0, 0, 0, 0];
-  expect(advantages.grpo(tags)[0]).toBeCloseTo(0.935, 3);
-  expect(advantages.drGrpo(tags)[0]).toBeCloseTo(0.05, 12);
+  expect(baselines.grpo(tags)[0]).toBeCloseTo(0.935, 3);
+  expect(baselines.drGrpo(tags)[0]).toBeCloseTo(0.05, 12);
 });
 
 test("equal rewards give exactly zero, whatever the rounding of their mean", () => {
@@ -83,6 +84,24 @@ test("laws: sums to zero, keeps the order, does not move with a shift of all rew
   );
 });
 
-test("correct marks full rewards alone: a right answer written twice (0.5) is not one", () => {
-  expect(advantages.correct([1, 0.5, 0.1, 0])).toEqual([1, 0, 0, 0]);
+describe("advantagesOf", () => {
+  const member = (reward: number, exactMatch: number) => ({
+    ...toyTrajectory([]),
+    ...{ reward, parts: { exactMatch } },
+  });
+  const members = [member(1, 1), member(0.5, 1), member(0.1, 0), member(0, 0)];
+
+  test("correct marks every right answer, one written twice (reward 0.5) included, and nothing else", () => {
+    expect(advantagesOf("correct", members)).toEqual([1, 1, 0, 0]);
+    expect(advantagesOf("correct", [member(2, 0), member(3, 1)])).toEqual([0, 1]);
+  });
+
+  test("the baselines read the reward", () => {
+    near(advantagesOf("drGrpo", members), [0.6, 0.1, -0.3, -0.4]);
+  });
+
+  test("correct without the part that it reads names the part", () => {
+    const bare = { ...toyTrajectory([]), reward: 1, parts: { answerTag: 1 } };
+    expect(() => advantagesOf("correct", [bare, bare])).toThrow(/exactMatch/);
+  });
 });

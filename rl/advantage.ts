@@ -1,7 +1,9 @@
 import { InvariantError } from "../core/errors.ts";
+import type { Scored } from "../reward/scored.ts";
+import { metricOf } from "./filter.ts";
 
-/** Advantages of one group, from its members' rewards [G], G ≥ 2; broadcast to each member's policy tokens. */
-export type Advantage = (rewards: readonly number[]) => number[];
+/** Advantages of one group, from one number of each member, [G] → [G], G ≥ 2; broadcast to the member's policy tokens. */
+export type Advantage = (values: readonly number[]) => number[];
 
 /**
  * Advantages against a baseline of the group itself. A group of one has no baseline: other trainers silently return the raw reward there
@@ -20,14 +22,30 @@ export const baselines = {
   rloo: (rewards) => centre(rewards).map((a) => (a * rewards.length) / (rewards.length - 1)),
 } satisfies Record<string, Advantage>;
 
+/** How a group's advantages come about: from which metric of its members, and how. */
+interface AdvantageRow {
+  /** `reward`, or the name of a reward part. */
+  readonly metric: string;
+  readonly of: Advantage;
+}
+
+const rewarded = (of: Advantage): AdvantageRow => ({ metric: "reward", of });
+
 export const advantages = {
-  ...baselines,
-  /** 1 for a full reward, else 0: with `reinforce` the likelihood of one's own correct episodes (RAFT, Dong et al. 2023). */
-  correct: (rewards) => rewards.map((r) => (r >= 1 - 1e-6 ? 1 : 0)),
-} satisfies Record<string, Advantage>;
+  grpo: rewarded(baselines.grpo),
+  drGrpo: rewarded(baselines.drGrpo),
+  rloo: rewarded(baselines.rloo),
+  /** 1 for a right answer, else 0: with `reinforce` the likelihood of one's own correct episodes (RAFT, Dong et al. 2023). */
+  correct: { metric: "exactMatch", of: (matches) => matches.map((match) => (match === 1 ? 1 : 0)) },
+} satisfies Record<string, AdvantageRow>;
 
 export type AdvantageName = keyof typeof advantages;
-export const advantageNames = Object.keys(advantages) as [AdvantageName, ...AdvantageName[]];
+
+/** Advantage of each member of a group, [G]. @throws InvariantError for a metric that a member lacks */
+export function advantagesOf(name: AdvantageName, members: readonly Scored[]): number[] {
+  const { metric, of } = advantages[name];
+  return of(members.map((member) => metricOf(member, metric)));
+}
 
 /** r − mean(r); exactly zero when all are equal, where the rounded mean of eight 0.1 is not 0.1. */
 function centre(rewards: readonly number[]): number[] {

@@ -8,12 +8,12 @@ const row = (n: number, prompt = 3): Row => {
   return {
     tokens: mask.map((_, t) => t),
     mask,
-    logprobs: mask.map(() => 0),
+    oldLogprobs: mask.map(() => 0),
     advantages: mask,
     temperature: 1,
   };
 };
-const denominators = { sampledTokens: 20, maxTokens: 16 };
+const denominators = { sampledTokens: 20, constantTokens: 16 };
 
 /** Σ w·ℓ with token losses 1 in the first row and 2 in the second: the golden vectors of two and eight tokens. */
 const loss = (name: AggregationName) =>

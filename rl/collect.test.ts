@@ -11,10 +11,10 @@ const score = (t: Trajectory): Scored => {
   const right = Number(t.task.id.split("-")[1]![t.member]);
   return { ...t, parts: { exactMatch: right, answerTag: 1 }, reward: right || 0.1 };
 };
-const options = (batches: string[][], over: object = {}) => ({
+const options = (batches: string[][], over: object = {}, retried: readonly Trajectory[] = []) => ({
   tasksPerStep: 2,
   refillBatches: 2,
-  batch: (size: number, attempt: number) => (batches[attempt] ?? []).slice(0, size).map(task),
+  batch: (size: number, refill: number) => (batches[refill] ?? []).slice(0, size).map(task),
   roll: async (tasks: readonly Task[]) => ({
     groups: tasks.map((t) => ({
       task: t,
@@ -22,7 +22,7 @@ const options = (batches: string[][], over: object = {}) => ({
     })),
     tooFew: [],
     leftOut: [toyTrajectory([], { outcome: "infra(model)" })],
-    retried: [],
+    retried,
   }),
   score,
   algorithm: { filter: "spread" as const, filterMetric: "reward" },
@@ -41,6 +41,46 @@ test("groups without spread are dropped by cause and refilled", async () => {
   expect(c.kept.map((j) => j.group.task.id)).toEqual(["b-0110", "d-1000"]);
   expect(c.batches).toBe(2);
   expect(c.failed).toHaveLength(2);
+});
+
+test("what a refill brings beyond what the step wants is surplus: sampled, and not learned from", async () => {
+  const c = await collect(
+    options([
+      ["a-1111", "b-0110"],
+      ["c-1000", "d-1000"],
+    ]),
+  );
+  expect(c.kept.map((j) => j.group.task.id)).toEqual(["b-0110", "c-1000"]);
+  expect(c.sampled.map((j) => j.verdict)).toEqual(["allRight", "kept", "kept", "surplus"]);
+  expect(c.sampled.filter((j) => c.kept.includes(j))).toEqual(c.kept);
+});
+
+test("plays that were repeated after an infrastructure failure are counted over all batches", async () => {
+  const failed = toyTrajectory([], { outcome: "infra(retriever)" });
+  const batches = [["a-1111", "b-0110"], ["c-0000"]];
+  expect((await collect(options(batches, {}, [failed, failed]))).retries).toBe(4);
+});
+
+test("an episode that could not be judged leaves its group and is counted as failed, never as a zero", async () => {
+  const prepare = async (all: readonly Trajectory[]) =>
+    new Map(
+      all.filter(({ task: { id }, member }) => id.startsWith("b") && member > 1).map((t) => [t, "prose"]),
+    );
+  const c = await collect(
+    options([["a-01", "b-0110", "c-0111"]], {
+      refillBatches: 0,
+      score: Object.assign((t: Trajectory) => score(t), { prepare }),
+    }),
+  );
+  expect(c.sampled.map(({ group, verdict }) => [group.members.length, verdict])).toEqual([
+    [2, "kept"],
+    [2, "kept"],
+  ]);
+  expect(c.failed.map(({ outcome, failure }) => [outcome, failure])).toEqual([
+    ["infra(model)", undefined],
+    ["infra(scorer)", "prose"],
+    ["infra(scorer)", "prose"],
+  ]);
 });
 
 test("the refill is bounded: a step trains on what there is", async () => {

@@ -1,8 +1,11 @@
 import { z } from "zod";
 import { filePath } from "../core/path-schema.ts";
 import { hopMixConfig } from "../datasets/config.ts";
+import { episodeFormats } from "../datasets/episodes/formats.ts";
 import { type ExpertPreset, expertPresets } from "../env/experts/habits.ts";
+import type { ImportanceMode } from "./importance.ts";
 import { type Algorithm, type PresetName, presets } from "./presets.ts";
+import { type ImportanceConfig, importanceConfig, paceConfig } from "./remote-config.ts";
 
 const names = Object.keys(presets) as [PresetName, ...PresetName[]];
 const habits = Object.keys(expertPresets) as [ExpertPreset, ...ExpertPreset[]];
@@ -28,69 +31,102 @@ export const optimizerConfig = z.strictObject({
   beta1: z.number().min(0).lt(1).default(0.9).describe("Decay of the mean of gradients."),
   beta2: z.number().min(0).lt(1).default(0.999).describe("Decay of the mean of squared gradients."),
   epsilon: positive.default(1e-8).describe("Added to the root of the second moment, against division by 0."),
-  weightDecay: z.number().min(0).default(0).describe("AdamW's decoupled decay, per unit of learning rate."),
+  weightDecay: z
+    .number()
+    .min(0)
+    .default(0)
+    .describe("AdamW's decoupled decay of all weights that learn, per unit of learning rate."),
   maxGradNorm: positive.default(1).describe("Global L2 norm above which gradients are scaled down."),
 });
 
-export const rlConfig = z.strictObject({
-  preset: z.enum(names).default("dmi").describe("Row of algorithm choices; any key below overrides its own."),
-  steps: z
-    .int()
-    .min(0)
-    .default(100)
-    .describe("Updates of the policy's rollouts: one step samples, scores and learns once."),
-  updatesPerStep: z
-    .int()
-    .min(1)
-    .max(16)
-    .default(1)
-    .describe("Optimiser steps per batch of rollouts. With 1 the ratio is 1 and clipping idle."),
-  advantage: z
-    .enum(["grpo", "drGrpo", "rloo", "correct"])
-    .optional()
-    .describe(
-      "grpo: centred and divided by the group's std; drGrpo: centred; rloo: against the mean of the others; correct: 1 for a correct episode, else 0.",
-    ),
-  filter: z
-    .enum(["spread", "correct", "none"])
-    .optional()
-    .describe("spread drops groups whose metric does not vary, correct those without a correct member."),
-  filterMetric: z.string().optional().describe("`reward`, or the name of a reward part such as exactMatch."),
-  surrogate: z
-    .enum(["ppoClip", "cispo", "gspo", "reinforce"])
-    .optional()
-    .describe("What is maximised for one token, from the ratio of new to old policy and the advantage."),
-  aggregation: z
-    .enum(["tokenMean", "tokenMeanSampled", "seqMeanTokenMean", "seqMeanTokenSum", "constant"])
-    .optional()
-    .describe("What a sum over tokens is divided by."),
-  constantTokens: z.int().min(1).default(500).describe("Tokens a row in the denominator of `constant`."),
-  clipLow: z.number().min(0).max(1).optional().describe("The ratio is clipped below at 1 − clipLow."),
-  clipHigh: z.number().min(0).optional().describe("The ratio is clipped above at 1 + clipHigh."),
-  kl: z
-    .enum(["none", "k2", "k3"])
-    .optional()
-    .describe(
-      "KL to the policy as RL began. k1 is not offered: as a loss its gradient is zero in expectation.",
-    ),
-  klCoefficient: z.number().min(0).optional().describe("Weight of the KL term in the loss."),
-  entropyCoefficient: z.number().min(0).default(0).describe("Weight of the entropy bonus in the loss."),
-  overlong: z
-    .enum(["score", "mask"])
-    .default("score")
-    .describe(
-      "Episodes cut at a token limit: scored as what they are, or kept in the baseline but masked in the loss.",
-    ),
-  schedule: scheduleConfig.prefault({}).describe("Learning rate over the steps."),
-  optimizer: optimizerConfig.prefault({}).describe("AdamW."),
-  slots: z
-    .int()
-    .min(16)
-    .default(4096)
-    .describe(
-      "Token slots of one micro-batch, padding included. Lower it to use less memory; the gradient does not change.",
-    ),
-});
+export const rlConfig = z
+  .strictObject({
+    preset: z
+      .enum(names)
+      .default("dmi")
+      .describe("Row of algorithm choices; any key below overrides its own."),
+    steps: z
+      .int()
+      .min(0)
+      .default(100)
+      .describe("Updates of the policy's rollouts: one step samples, scores and learns once."),
+    updatesPerStep: z
+      .int()
+      .min(1)
+      .max(16)
+      .default(1)
+      .describe("Optimiser steps per batch of rollouts. With 1 the ratio is 1 and clipping idle."),
+    advantage: z
+      .enum(["grpo", "drGrpo", "rloo", "correct"])
+      .optional()
+      .describe(
+        "grpo: centred and divided by the group's std; drGrpo: centred; rloo: against the mean of the others; correct: 1 for a right answer (exact match), else 0, whatever the reward.",
+      ),
+    filter: z
+      .enum(["spread", "correct", "none"])
+      .optional()
+      .describe("spread drops groups whose metric does not vary, correct those without a correct member."),
+    filterMetric: z
+      .string()
+      .optional()
+      .describe("`reward`, or the name of a reward part such as exactMatch."),
+    surrogate: z
+      .enum(["ppoClip", "cispo", "gspo", "reinforce"])
+      .optional()
+      .describe("What is maximised for one token, from the ratio of new to old policy and the advantage."),
+    aggregation: z
+      .enum(["tokenMean", "tokenMeanSampled", "seqMeanTokenMean", "seqMeanTokenSum", "constant"])
+      .optional()
+      .describe("What a sum over tokens is divided by."),
+    constantTokens: z.int().min(1).default(500).describe("Tokens a row in the denominator of `constant`."),
+    clipLow: z.number().min(0).max(1).optional().describe("The ratio is clipped below at 1 − clipLow."),
+    clipHigh: z.number().min(0).optional().describe("The ratio is clipped above at 1 + clipHigh."),
+    kl: z
+      .enum(["none", "k2", "k3"])
+      .optional()
+      .describe(
+        "KL to the policy as RL began. k1 is not offered: as a loss its gradient is zero in expectation.",
+      ),
+    klCoefficient: z.number().min(0).optional().describe("Weight of the KL term in the loss."),
+    entropyCoefficient: z.number().min(0).default(0).describe("Weight of the entropy bonus in the loss."),
+    overlong: z
+      .enum(["score", "mask", "penalty"])
+      .default("score")
+      .describe(
+        "Long episodes. score: as what they are; mask: those cut at a token limit stay in the baseline but out of the loss; penalty: DAPO's soft punishment, 0 to −1, is added to the reward.",
+      ),
+    overlongTokens: z
+      .int()
+      .min(1)
+      .default(500)
+      .describe("Policy tokens of an episode from which the penalty is −1 (overlong: penalty)."),
+    overlongBuffer: z
+      .int()
+      .min(1)
+      .default(100)
+      .describe("Tokens before overlongTokens over which it grows from 0; at most overlongTokens."),
+    importance: importanceConfig
+      .prefault({})
+      .describe("What is done about the gap between the sampler's probabilities and the trainer's."),
+    ...paceConfig,
+    schedule: scheduleConfig.prefault({}).describe("Learning rate over the steps."),
+    optimizer: optimizerConfig.prefault({}).describe("AdamW."),
+    slots: z
+      .int()
+      .min(16)
+      .default(4096)
+      .describe(
+        "Token slots of one micro-batch, padding included. Lower it to use less memory; the gradient does not change.",
+      ),
+  })
+  .refine(
+    ({ overlong, overlongTokens, overlongBuffer }) =>
+      overlong !== "penalty" || overlongBuffer <= overlongTokens,
+    {
+      path: ["overlongBuffer"],
+      message: "at most overlongTokens",
+    },
+  );
 export type RlConfig = z.infer<typeof rlConfig>;
 
 const sftSchedule = {
@@ -112,8 +148,16 @@ const demonstrations = z
     z.strictObject({
       kind: z.literal("trajectories"),
       path: filePath().describe(
-        "JSONL of {id, segments: [{source, text}]}, such as an evaluation's records.jsonl.",
+        "File of episodes (JSONL, Parquet, Arrow): an export of a run, an evaluation's records.jsonl, chats; see docs/export.md.",
       ),
+      format: z
+        .enum(episodeFormats)
+        .optional()
+        .describe("What the file's records are; told from the first one when absent."),
+      onlyRight: z
+        .boolean()
+        .default(false)
+        .describe("Leave out episodes whose judged answer is not right by the file's gold answers."),
     }),
   ])
   .prefault({ kind: "experts" })
@@ -156,6 +200,14 @@ export function algorithmOf(config: RlConfig): Algorithm {
     }),
   );
   return { ...row, ...own };
+}
+
+/** The importance weights of a run: what the YAML says, else token with a server and none in process. */
+export function importanceOf(
+  { importance }: Pick<RlConfig, "importance">,
+  remote: boolean,
+): ImportanceConfig & { readonly mode: ImportanceMode } {
+  return { ...importance, mode: importance.mode ?? (remote ? "token" : "none") };
 }
 
 /** One stage of the warm-up, with the step it begins at. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Scored } from "../reward/scored.ts";
-import { classify, spread } from "./filter.ts";
+import { classify, judge, spread } from "./filter.ts";
 
 const scored = (reward: number, exactMatch?: number, member = 0): Scored => ({
   task: { id: "t", question: "q", goldenAnswers: ["g"], dataset: "toy", hops: 1 },
@@ -24,8 +24,6 @@ describe("classify", () => {
     ["tags differ", [scored(0.1, 0), scored(0, 0)], "kept"],
     ["right and wrong of equal reward", [scored(0.25, 1), scored(0.25, 0)], "tie"],
     ["rounding is no signal", [scored(0.1, 0), scored(0.1 + 1e-12, 0)], "allWrong"],
-    ["one member left", [scored(1, 1)], "tooFew"],
-    ["nobody left", [], "tooFew"],
     ["no exactMatch part", [scored(1), scored(1)], "tie"],
   ] as const)("%s", (_, members, verdict) => expect(classify(members, "reward")).toBe(verdict));
 
@@ -37,6 +35,25 @@ describe("classify", () => {
 
   test("an unknown metric names those there are", () => {
     expect(() => classify([scored(1, 1), scored(1, 1)], "exactMach")).toThrow(/exactMatch, answerTag/);
+  });
+});
+
+describe("judge", () => {
+  test.each(["spread", "correct", "none"] as const)(
+    "%s: a group of one or none has no baseline",
+    (filter) => {
+      expect(judge([scored(1, 1)], { filter, filterMetric: "reward" })).toBe("tooFew");
+      expect(judge([], { filter, filterMetric: "reward" })).toBe("tooFew");
+    },
+  );
+
+  test("each filter reads two wrong members of unequal reward in its own way", () => {
+    const members = [scored(0.1, 0), scored(0, 0)];
+    const by = (filter: "spread" | "correct" | "none", filterMetric = "exactMatch") =>
+      judge(members, { filter, filterMetric });
+    expect([by("spread", "reward"), by("spread"), by("correct"), by("none")]).toEqual([
+      ...["kept", "allWrong", "allWrong", "kept"],
+    ]);
   });
 });
 

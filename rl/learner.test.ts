@@ -4,13 +4,14 @@ import type { Arr, Params } from "../engine/array.ts";
 import type { Engine } from "../engine/engine.ts";
 import { openEngine } from "../engine/open.ts";
 import { weigh } from "./aggregation.ts";
+import { DivergedError } from "./diverged.ts";
 import { createLearner, type LossConfig } from "./learner.ts";
+import { lossTerms } from "./loss-terms.ts";
 import type { WeightedRow } from "./micro-batch.ts";
 import { tinyModel, tinySchema } from "./policy/config.ts";
 import { weightShapes } from "./policy/model-config.ts";
 import type { Policy } from "./policy/policy.ts";
 import { type AggregationName, aggregate, aggregations } from "./reference/aggregate.ts";
-import { klEstimators } from "./reference/kl.ts";
 import { surrogates as plain } from "./reference/surrogate.ts";
 import type { Row } from "./row.ts";
 import { type SurrogateName, surrogates } from "./surrogate.ts";
@@ -50,7 +51,7 @@ async function randomRows(engine: Engine, policy: Policy, seed: number, count = 
     return {
       tokens,
       mask,
-      logprobs: mask.map(() => 0),
+      oldLogprobs: mask.map(() => 0),
       advantages: mask.map((m) => m * [0.75, -0.25, 1.5, -2][i % 4]!),
       weights: mask,
       temperature: 1,
@@ -60,7 +61,7 @@ async function randomRows(engine: Engine, policy: Policy, seed: number, count = 
   return bare.map((row, r) => ({
     ...row,
     temperature: 0.8,
-    logprobs: row.mask.map((m, t) => (m ? now[r]![t]! + (draw() - 0.5) : 0)),
+    oldLogprobs: row.mask.map((m, t) => (m ? now[r]![t]! + (draw() - 0.5) : 0)),
   }));
 }
 
@@ -74,7 +75,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.dispose());
 
-const denominators = { sampledTokens: 400, maxTokens: 64 };
+const denominators = { sampledTokens: 400, constantTokens: 64 };
 const weighted = (name: AggregationName): WeightedRow[] => weigh(rows, name, denominators);
 const learner = (loss: LossConfig, slots = 512) => createLearner({ engine, policy, loss, optimizer, slots });
 const gradientOf = (mu: Params) =>
@@ -93,7 +94,12 @@ describe.each(Object.keys(surrogates) as SurrogateName[])("surrogate %s", (surro
       const report = await one.update(weighted(name), { temperature: 0.8, learningRate: 0 });
       const losses = rows.map((row, r) =>
         plain[surrogate](
-          { logprobs: logprobs[r]!, oldLogprobs: row.logprobs, advantages: row.advantages, mask: row.mask },
+          {
+            logprobs: logprobs[r]!,
+            oldLogprobs: row.oldLogprobs,
+            advantages: row.advantages,
+            mask: row.mask,
+          },
           dapo,
         ),
       );
@@ -127,7 +133,7 @@ test.each([
   async (_name, loss) => {
     const input = weighted("tokenMean").map((row) => ({
       ...row,
-      reference: row.logprobs.map((x) => x + 0.1),
+      reference: row.oldLogprobs.map((x) => x + 0.1),
     }));
     const [all, needed] = await Promise.all(
       [Number.POSITIVE_INFINITY, 0].map(async (pickFrom) => {
@@ -161,26 +167,15 @@ test.each([
 ] as [string, LossConfig][])(
   "gradient of the whole loss (%s) equals finite differences",
   async (_name, loss) => {
-    const reference = rows.map((row) => row.mask.map((m, t) => (m ? row.logprobs[t]! + 0.1 : 0)));
+    const reference = rows.map((row) => row.mask.map((m, t) => (m ? row.oldLogprobs[t]! + 0.1 : 0)));
     const input = weighted("tokenMean").map((row, r) => ({ ...row, reference: reference[r]! }));
     const one = createLearner({ engine, policy, loss, optimizer, slots: 512 });
     await one.update(input, { temperature: 0.8, learningRate: 0 });
     const gradient = gradientOf(one.optimizer.mu);
     const objective = async (p: Policy) => {
       const at = createLearner({ engine, policy: p, loss, optimizer, slots: 512 });
-      const { policyLoss, logprobs, entropies } = await at.update(input, {
-        temperature: 0.8,
-        learningRate: 0,
-      });
-      let total = policyLoss;
-      for (const [r, row] of input.entries())
-        for (const [t, w] of row.weights.entries()) {
-          if (!w) continue;
-          if (loss.kl !== "none")
-            total += w * loss.klCoefficient * klEstimators[loss.kl](logprobs[r]![t]!, row.reference[t]!);
-          total -= w * loss.entropyCoefficient * entropies[r]![t]!;
-        }
-      return total;
+      const report = await at.update(input, { temperature: 0.8, learningRate: 0 });
+      return lossTerms(input, report, loss).loss;
     };
     const draw = rng(11, "finite differences");
     for (const name of Object.keys(policy.trainable)) {
@@ -235,6 +230,29 @@ test("zero advantage gives a zero gradient, masked rows weigh nothing", async ()
   );
   expect(report.gradNorm).toBe(0);
 });
+
+test.each([
+  ["steps out of float32", 1e30, (row: WeightedRow) => row, /holds/],
+  [
+    "has a loss that is no number",
+    1e-3,
+    (row: WeightedRow) => ({ ...row, oldLogprobs: row.mask.map(() => Number.NaN) }),
+    /loss NaN/,
+  ],
+] as const)(
+  "an update that %s throws, and the policy stays the one before",
+  async (_, learningRate, spoil, got) => {
+    const one = learner(dapo);
+    await one.update(weighted("tokenMean"), { temperature: 0.8, learningRate: 1e-3 });
+    const [before, adam] = [one.policy, one.optimizer];
+    const update = one.update(weighted("tokenMean").map(spoil), { temperature: 0.8, learningRate });
+    await expect(update).rejects.toThrow(DivergedError);
+    await expect(update).rejects.toThrow(got);
+    await expect(update).rejects.toThrow(/optimiser step 2/);
+    expect(one.policy).toBe(before);
+    expect(one.optimizer).toBe(adam);
+  },
+);
 
 test("the gradient norm is reported before clipping and the step is bounded by it", async () => {
   const clipped = createLearner({

@@ -4,7 +4,8 @@ import { zip } from "../core/zip.ts";
 import type { Arr, Params } from "../engine/array.ts";
 import type { Engine } from "../engine/engine.ts";
 import { entropyOf, gatherRows, targetLogprobs } from "../engine/ops.ts";
-import { type AdamState, adamScalars, adamStep, type OptimizerConfig, scalar, zerosLike } from "./adam.ts";
+import { type AdamState, adamScalars, adamStart, adamStep, type OptimizerConfig, scalar } from "./adam.ts";
+import { checkUpdate } from "./diverged.ts";
 import {
   fillBatch,
   type MicroBatch,
@@ -27,13 +28,18 @@ export interface LossConfig {
   readonly entropyCoefficient: number;
 }
 
-/** What one update did. Token lists are per row given; they hold numbers where a token counts or weighs something. */
+/**
+ * What one update did. Token lists are [rows][T] in nats, of the weights before the step and at the sampling temperature.
+ * Index 0 is 0: nothing predicts it. From `largeVocabulary` on so is every token that neither counts nor weighs anything.
+ */
 export interface UpdateReport {
-  /** Σ w·ℓ over the update, without the KL and entropy terms. */
+  /** Σ w·ℓ over the update, without the KL and entropy terms (`lossTerms` has those). */
   readonly policyLoss: number;
   /** Global L2 norm before clipping. */
   readonly gradNorm: number;
+  /** log π_θ of each token. */
   readonly logprobs: readonly (readonly number[])[];
+  /** Entropy of the distribution that each token was drawn from. */
   readonly entropies: readonly (readonly number[])[];
   /** Token slots computed, padding included. */
   readonly slots: number;
@@ -43,12 +49,15 @@ export interface UpdateReport {
 export interface Learner {
   readonly policy: Policy;
   readonly optimizer: AdamState;
-  /** Accumulates the gradient over micro-batches on the device, clips, steps; the policy's version rises by one. */
+  /**
+   * Accumulates the gradient over micro-batches on the device, clips, steps; the policy's version rises by one.
+   * @throws DivergedError when loss, gradient or new weights are no numbers; the policy is then the one before
+   */
   update(
     rows: readonly WeightedRow[],
     o: { temperature: number; learningRate: number },
   ): Promise<UpdateReport>;
-  /** Log-probability of each token that counts or weighs something, under `trainable` (default: the present weights). */
+  /** log π of each token under `trainable` (default: the present weights), [rows][T] as in UpdateReport. */
   logprobs(rows: readonly WeightedRow[], temperature: number, trainable?: Params): Promise<number[][]>;
 }
 
@@ -74,14 +83,16 @@ export function createLearner(o: {
   /** Token slots of one micro-batch, padding included. */
   slots: number;
   state?: AdamState;
+  /** The config's key of the learning rate, for what to do when training diverges; default RL's. */
+  rateKey?: string;
   /** Least vocabulary for which logits are computed only at the positions that need them. */
   pickFrom?: number;
 }): Learner {
-  const { engine, loss, slots, pickFrom = largeVocabulary } = o;
+  const { engine, loss, slots, pickFrom = largeVocabulary, rateKey = "rl.schedule.learningRate" } = o;
   const { config, lora, frozen } = o.policy;
-  const zeros = zerosLike(o.policy.trainable);
+  const fresh = adamStart(o.policy.trainable);
   let policy = o.policy;
-  let adam: AdamState = o.state ?? { step: 0, mu: zeros, nu: zeros };
+  let adam: AdamState = o.state ?? fresh;
 
   /** What the graph needs to pick positions; {} where it computes them all. */
   const pick = (batch: MicroBatch): Picked | Record<string, never> =>
@@ -195,7 +206,7 @@ export function createLearner(o: {
       const lengths = lengthsOf(rows);
       const logprobs: number[][] = new Array(rows.length);
       const entropies: number[][] = new Array(rows.length);
-      let sum: Params = zeros;
+      let sum: Params = fresh.mu;
       let policyLoss = 0;
       let computed = 0;
       for (const block of planBatches(lengths, slots)) {
@@ -219,9 +230,11 @@ export function createLearner(o: {
         adam.nu,
         adamScalars(t, learningRate, o.optimizer),
       );
+      const gradNorm = next.gradNorm.data[0]!;
+      checkUpdate({ policyLoss, gradNorm, weights: next.weights, updates: adam.step, rateKey });
       adam = { step: t, mu: next.mu, nu: next.nu };
       policy = { ...policy, trainable: next.weights, version: policy.version + 1 };
-      return { policyLoss, gradNorm: next.gradNorm.data[0]!, logprobs, entropies, slots: computed };
+      return { policyLoss, gradNorm, logprobs, entropies, slots: computed };
     },
     async logprobs(rows, temperature, trainable = policy.trainable) {
       const lengths = lengthsOf(rows);

@@ -7,35 +7,41 @@ import type { Row } from "./row.ts";
 const row = (advantages: number[]): Row => ({
   tokens: advantages.map((_, t) => t),
   mask: advantages.map((a) => (a === 0 ? 0 : 1)),
-  logprobs: advantages.map(() => -1),
+  oldLogprobs: advantages.map(() => -1),
   advantages,
   temperature: 1,
 });
 
-test("clip fractions count a token only where its loss is clipped", () => {
-  // ρ = 1.5, 1.5, 0.5, 0.5 with advantages +, −, +, −: high clips only the first, low only the last.
-  const now = [Math.log(1.5), Math.log(1.5), Math.log(0.5), Math.log(0.5)].map((d) => d - 1);
-  const stats = tokenStats([row([1, -1, 1, -1])], [now], [[1, 2, 3, 4]], { clipLow: 0.2, clipHigh: 0.28 });
-  expect(stats.clipFracHigh).toBe(0.25);
-  expect(stats.clipFracLow).toBe(0.25);
-  expect(stats.entropy).toBe(2.5);
+const ppo = { surrogate: "ppoClip", clipLow: 0.2, clipHigh: 0.28 } as const;
+/** ρ = 1.5, 1.5, 0.5, 0.5 with advantages +, −, +, −. */
+const moved = [1.5, 1.5, 0.5, 0.5].map((ratio) => Math.log(ratio) - 1);
+
+test.each([
+  ["ppoClip", 0.25, 0.25],
+  ["cispo", 0.5, 0.5],
+  // The geometric mean of the four is 0.87: inside.
+  ["gspo", 0, 0],
+] as const)("%s: a token counts as clipped as its surrogate clips it", (surrogate, low, high) => {
+  const stats = tokenStats([row([1, -1, 1, -1])], [moved], [[1, 2, 3, 4]], { ...ppo, surrogate });
+  expect(stats).toMatchObject({ clipFracLow: low, clipFracHigh: high, entropy: 2.5 });
 });
 
-test("approx_kl is k3 over policy tokens: zero on policy, never negative", () => {
-  const stats = tokenStats([row([1, 0, -1])], [[-1, 99, -1.1]], [[0, 0, 0]], {
-    clipLow: 0.2,
-    clipHigh: 0.28,
+test("reinforce clips nothing, so there is no fraction", () => {
+  const stats = tokenStats([row([1, -1, 1, -1])], [moved], [[1, 2, 3, 4]], {
+    ...ppo,
+    surrogate: "reinforce",
   });
+  expect(Object.keys(stats)).toEqual(["approxKl", "entropy"]);
+});
+
+test("approx_kl is k3 over policy tokens: zero on policy, never negative, finite however far off", () => {
+  const stats = tokenStats([row([1, 0, -1])], [[-1, 99, -1.1]], [[0, 0, 0]], ppo);
   expect(stats.approxKl).toBeCloseTo((0 + (Math.exp(-0.1) - 1 + 0.1)) / 2, 12);
+  expect(tokenStats([row([1])], [[999]], [[0]], ppo).approxKl).toBeCloseTo(Math.exp(20) - 21, 0);
 });
 
 test("no tokens, no NaN", () => {
-  expect(tokenStats([], [], [], { clipLow: 0.2, clipHigh: 0.2 })).toEqual({
-    approxKl: 0,
-    clipFracLow: 0,
-    clipFracHigh: 0,
-    entropy: 0,
-  });
+  expect(tokenStats([], [], [], ppo)).toEqual({ approxKl: 0, clipFracLow: 0, clipFracHigh: 0, entropy: 0 });
   expect(Object.values(episodeMetrics([], [])).every(Number.isFinite)).toBe(true);
 });
 
@@ -65,6 +71,14 @@ test("episodes: reward, parts, lengths, hops, outcomes; failures are counted and
     episodes: 3,
   });
   expect(m.infra_frac).toBeCloseTo(1 / 3, 12);
+});
+
+test("invalid actions: how many an episode, and in how many episodes", () => {
+  const wrong = (invalidActions: number) => scored(0, { ending: { ...scored(0).ending!, invalidActions } });
+  expect(episodeMetrics([wrong(3), wrong(0), wrong(0), wrong(1)], [])).toMatchObject({
+    invalid_actions: 1,
+    invalid_frac: 0.5,
+  });
 });
 
 test("the length of correct responses is absent when none is correct", () => {

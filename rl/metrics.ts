@@ -1,41 +1,48 @@
 import type { Scored } from "../reward/scored.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
+import { clipRules, maxLogRatio } from "./reference/surrogate.ts";
 import type { Row } from "./row.ts";
+import type { SurrogateName } from "./surrogate.ts";
 
-/** Token-level quantities of one update: lists over the policy tokens of all its rows. */
+/** Token-level quantities of one update: means over the policy tokens of all its rows. */
 export interface TokenStats {
+  /** k3 estimate of KL(π_old‖π_θ) in nats, with Δ = log π_θ − log π_old clamped to ±20. */
   readonly approxKl: number;
-  readonly clipFracLow: number;
-  readonly clipFracHigh: number;
+  /** Share of tokens whose ratio the surrogate clips below, and above; absent where it has none. */
+  readonly clipFracLow?: number;
+  readonly clipFracHigh?: number;
+  /** Nats. */
   readonly entropy: number;
 }
 
-/**
- * Over the policy tokens of the rows, token-mean: k3 estimate of KL(π_old‖π_θ) with Δ = log π_θ − log π_old;
- * share of tokens whose loss is clipped, low (ρ < 1 − ε_low and A < 0) and high (ρ > 1 + ε_high and A > 0); entropy.
- */
+/** What one update's forward pass says of its tokens; `logprobs` and `entropies` are [rows][T] as in UpdateReport. */
 export function tokenStats(
   rows: readonly Row[],
   logprobs: readonly (readonly number[])[],
   entropies: readonly (readonly number[])[],
-  clip: { clipLow: number; clipHigh: number },
+  algorithm: { surrogate: SurrogateName; clipLow: number; clipHigh: number },
 ): TokenStats {
+  const rule = clipRules[algorithm.surrogate];
   let [n, kl, low, high, entropy] = [0, 0, 0, 0, 0];
   rows.forEach((row, r) => {
-    row.mask.forEach((m, t) => {
+    const { oldLogprobs, advantages, mask } = row;
+    const clipped = rule?.({ logprobs: logprobs[r]!, oldLogprobs, advantages, mask }, algorithm);
+    mask.forEach((m, t) => {
       if (m === 0) return;
-      const delta = logprobs[r]![t]! - row.logprobs[t]!;
-      const ratio = Math.exp(delta);
-      const advantage = row.advantages[t]!;
+      const delta = Math.max(-maxLogRatio, Math.min(maxLogRatio, logprobs[r]![t]! - oldLogprobs[t]!));
       n++;
-      kl += ratio - 1 - delta;
-      if (advantage < 0 && ratio < 1 - clip.clipLow) low++;
-      if (advantage > 0 && ratio > 1 + clip.clipHigh) high++;
+      kl += Math.exp(delta) - 1 - delta;
+      if (clipped?.[t] === -1) low++;
+      if (clipped?.[t] === 1) high++;
       entropy += entropies[r]![t]!;
     });
   });
   const mean = (x: number) => (n === 0 ? 0 : x / n);
-  return { approxKl: mean(kl), clipFracLow: mean(low), clipFracHigh: mean(high), entropy: mean(entropy) };
+  return {
+    approxKl: mean(kl),
+    ...(rule && { clipFracLow: mean(low), clipFracHigh: mean(high) }),
+    entropy: mean(entropy),
+  };
 }
 
 const mean = (values: readonly number[]) =>
@@ -73,6 +80,7 @@ export function episodeMetrics(
     no_search_frac: over((t) => ((t.ending?.searches.length ?? 0) === 0 ? 1 : 0)),
     repeated_queries: over((t) => t.ending?.searches.filter((s) => s.repeated).length ?? 0),
     invalid_actions: over((t) => t.ending?.invalidActions ?? 0),
+    invalid_frac: over((t) => ((t.ending?.invalidActions ?? 0) > 0 ? 1 : 0)),
     policy_tokens: over(policyTokens),
     observation_tokens: over(observationTokens),
     total_tokens: over(totalTokens),

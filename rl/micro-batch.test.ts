@@ -42,7 +42,7 @@ test("a block describes the prediction of the next token, and unfill takes it ba
     tokens: [5, 6, 7],
     mask: [0, 0, 1],
     weights: [0, 0, 0.5],
-    logprobs: [0, 0, -1],
+    oldLogprobs: [0, 0, -1],
     advantages: [0, 0, 2],
     temperature: 1,
   };
@@ -67,7 +67,7 @@ test("picked positions are those that count or weigh, and lead back to where the
         tokens: tokens.map((_, t) => 10 + t),
         mask: tokens.map(([counts], t) => (counts && t > 0 ? 1 : 0)),
         weights: tokens.map(([, weighs], t) => (weighs && t > 0 ? 0.5 : 0)),
-        logprobs: tokens.map(() => 0),
+        oldLogprobs: tokens.map(() => 0),
         advantages: tokens.map(() => 0),
         temperature: 1,
       };

@@ -2,7 +2,7 @@ import { InvariantError } from "../core/errors.ts";
 import type { Arr } from "../engine/array.ts";
 import type { Row } from "./row.ts";
 
-/** A row with the weight each token's loss has in the whole step; 0 where it does not count. */
+/** A row with the weight that each token's loss has in its optimiser step; 0 where it does not count. */
 export interface WeightedRow extends Row {
   readonly weights: readonly number[]; // [T]
   /** log π_ref of each token, for the KL term. */
@@ -86,7 +86,7 @@ export function fillBatch(plan: Plan, rows: readonly WeightedRow[], padId: numbe
       targets[at - 1] = row.tokens[t]!;
       mask[at - 1] = row.mask[t]!;
       weights[at - 1] = row.weights[t]!;
-      old[at - 1] = row.logprobs[t]!;
+      old[at - 1] = row.oldLogprobs[t]!;
       advantages[at - 1] = row.advantages[t]!;
       reference[at - 1] = row.reference?.[t] ?? 0;
     }

@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { softOverlong } from "./overlong.ts";
+import { softOverlong } from "../reward/length.ts";
+import type { Scorer } from "../reward/scored.ts";
+import { toyTrajectory } from "../reward/testing.ts";
+import { rlConfig } from "./config.ts";
+import { scorerOf } from "./overlong.ts";
 
 test.each([
   [80, 0],
@@ -24,4 +28,22 @@ test.each([
 test("a buffer of 0, or longer than the limit, throws", () => {
   expect(() => softOverlong(1, 10, 0)).toThrow(/out of range/);
   expect(() => softOverlong(1, 10, 11)).toThrow(/out of range/);
+});
+
+const score: Scorer = (t) => ({ ...t, parts: { exactMatch: 1 }, reward: 1 });
+/** 12 + 3 policy tokens, 40 of an observation. */
+const long = toyTrajectory(["p".repeat(12), ["observation", "o".repeat(40)], "abc"]);
+
+test("penalty is a part of its own and is added to the reward; observations do not count", () => {
+  const config = rlConfig.parse({ overlong: "penalty", overlongTokens: 20, overlongBuffer: 10 });
+  expect(scorerOf({ score, config })(long)).toMatchObject({
+    parts: { exactMatch: 1, overlong: -0.5 },
+    reward: 0.5,
+  });
+});
+
+test.each(["score", "mask"])("%s leaves the scorer as it is", (overlong) => {
+  expect(
+    scorerOf({ score, config: rlConfig.parse({ overlong, overlongTokens: 1, overlongBuffer: 1 }) }),
+  ).toBe(score);
 });

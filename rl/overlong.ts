@@ -1,16 +1,27 @@
-import { InvariantError } from "../core/errors.ts";
+import { softOverlong } from "../reward/length.ts";
+import { mapScorer } from "../reward/score-all.ts";
+import type { Scorer } from "../reward/scored.ts";
+import type { RlConfig } from "./config.ts";
+import { policyTokens } from "./metrics.ts";
 
 /**
- * DAPO's soft overlong punishment (eq. 13), in [−1, 0], added to the reward: 0 up to maxTokens − bufferTokens, falling
- * linearly to −1 at maxTokens, −1 beyond. `policyTokens` counts sampled tokens only, never observations.
+ * The scorer that training uses: the run's own, and with `overlong: penalty` the punishment as a further part `overlong`
+ * that is added to the reward. Evaluations never see it.
  */
-export function softOverlong(policyTokens: number, maxTokens: number, bufferTokens: number): number {
-  if (!(bufferTokens > 0 && bufferTokens <= maxTokens))
-    throw new InvariantError({
-      what: "overlong buffer out of range",
-      got: `${bufferTokens}`,
-      expected: `1 to ${maxTokens}`,
-    });
-  const over = policyTokens - (maxTokens - bufferTokens);
-  return over <= 0 ? 0 : Math.max(-1, -over / bufferTokens);
+export function scorerOf({
+  score,
+  config: { overlong, overlongTokens, overlongBuffer },
+}: {
+  readonly score: Scorer;
+  readonly config: Pick<RlConfig, "overlong" | "overlongTokens" | "overlongBuffer">;
+}): Scorer {
+  if (overlong !== "penalty") return score;
+  return mapScorer(score, (scored) => {
+    const penalty = softOverlong(policyTokens(scored), overlongTokens, overlongBuffer);
+    return {
+      ...scored,
+      parts: { ...scored.parts, overlong: penalty },
+      reward: scored.reward + penalty,
+    };
+  });
 }

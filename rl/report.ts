@@ -1,11 +1,13 @@
 import type { Scored } from "../reward/scored.ts";
 import type { Group } from "../rollout/trajectory.ts";
-import type { Collected } from "./collect.ts";
-import type { Verdict } from "./filter.ts";
+import type { Collected, Judged } from "./collect.ts";
+import { classify } from "./filter.ts";
+import { lossTerms } from "./loss-terms.ts";
 import { entropyByKind, episodeMetrics, policyTokens, tokenStats } from "./metrics.ts";
+import { stepMismatch } from "./mismatch.ts";
 import type { Learnt, StepReport, Trainer } from "./trainer.ts";
 
-/** Names of the causes as metrics; tooFew is counted apart, since it says nothing of the policy. */
+/** Names of the causes as metrics; groups of fewer than two are counted apart, since they say nothing of the policy. */
 const causes = {
   allRight: "zero_std_frac_all_right",
   allWrong: "zero_std_frac_all_wrong",
@@ -13,7 +15,7 @@ const causes = {
 } as const;
 
 export function reportOf(
-  t: Pick<Trainer, "algorithm">,
+  t: Pick<Trainer, "algorithm" | "config">,
   o: {
     step: number;
     collected: Collected;
@@ -21,46 +23,36 @@ export function reportOf(
     learnt: readonly Learnt[];
     learningRate: number;
     updateSeconds: number;
+    /** What others measured: the pipeline, the publisher. */
+    more: Readonly<Record<string, number>>;
   },
 ): StepReport {
-  const { sampled: judged, failed, seconds } = o.collected;
+  const { sampled: judged, failed, retries, seconds } = o.collected;
   const scored = judged.flatMap((j) => j.group.members);
-  const share = (verdict: Verdict) =>
-    judged.filter((j) => j.verdict === verdict).length / Math.max(1, judged.length);
-  const updates = o.learnt.map(({ rows, report }) => ({
-    report,
-    stats: tokenStats(rows, report.logprobs, report.entropies, t.algorithm),
-  }));
-  const mean = (f: (u: (typeof updates)[number]) => number) =>
-    updates.reduce((sum, u) => sum + f(u), 0) / Math.max(1, updates.length);
   const sampled = scored.reduce((n, m) => n + policyTokens(m), 0);
-  const total = seconds.rollout + seconds.reward + o.updateSeconds;
+  const count = (verdict: Judged["verdict"]) => judged.filter((j) => j.verdict === verdict).length;
+  // Rollouts that ran beside an update took no time of their own but what was waited for them.
+  const total = (o.more.seconds_rollout_wait ?? seconds.rollout + seconds.reward) + o.updateSeconds;
   const advantageOf = new Map(o.learning.map(({ group, advantages }) => [group, advantages]));
   return {
     step: o.step + 1,
     metrics: {
       ...episodeMetrics(scored, failed),
-      pg_loss: mean((u) => u.report.policyLoss),
-      entropy: mean((u) => u.stats.entropy),
-      ...entropyByKind(o.learnt),
-      clip_frac_low: mean((u) => u.stats.clipFracLow),
-      clip_frac_high: mean((u) => u.stats.clipFracHigh),
-      approx_kl: mean((u) => u.stats.approxKl),
-      grad_norm: mean((u) => u.report.gradNorm),
+      ...updateMetrics(t, o.learnt),
       lr: o.learningRate,
-      zero_std_frac: (Object.keys(causes) as (keyof typeof causes)[]).reduce((sum, v) => sum + share(v), 0),
-      ...Object.fromEntries(
-        Object.entries(causes).map(([verdict, name]) => [name, share(verdict as Verdict)]),
-      ),
-      groups_kept: judged.filter((j) => j.verdict === "kept").length,
-      groups_too_few: judged.filter((j) => j.verdict === "tooFew").length,
+      ...zeroSpread(judged, t.algorithm),
+      groups_kept: o.learning.length,
+      groups_surplus: count("surplus"),
+      groups_too_few: count("tooFew"),
+      retries,
       batches: o.collected.batches,
-      updates: updates.length,
+      updates: o.learnt.length,
       tokens_per_second: sampled / Math.max(1e-9, total),
-      slots: updates.reduce((n, u) => n + u.report.slots, 0),
+      slots: o.learnt.reduce((n, { report }) => n + report.slots, 0),
       seconds_rollout: seconds.rollout,
       seconds_reward: seconds.reward,
       seconds_update: o.updateSeconds,
+      ...o.more,
     },
     trajectories: [
       ...judged.flatMap(({ group, verdict }, g) =>
@@ -71,5 +63,53 @@ export function reportOf(
       ),
       ...failed.map((trajectory) => ({ trajectory, group: -1, verdict: "failed" as const })),
     ],
+  };
+}
+
+/** What the step's updates measured, each the mean over updates; nothing where there was none. */
+function updateMetrics(
+  { algorithm, config }: Pick<Trainer, "algorithm" | "config">,
+  learnt: readonly Learnt[],
+): Record<string, number> {
+  const { entropyCoefficient } = config;
+  const updates = learnt.map(({ rows, report }) => {
+    const stats = tokenStats(rows, report.logprobs, report.entropies, algorithm);
+    const terms = lossTerms(rows, report, { ...algorithm, entropyCoefficient });
+    return {
+      loss: terms.loss,
+      pg_loss: report.policyLoss,
+      kl_loss: terms.klLoss,
+      entropy_bonus: terms.entropyBonus,
+      kl_ref: terms.klRef,
+      approx_kl: stats.approxKl,
+      clip_frac_low: stats.clipFracLow,
+      clip_frac_high: stats.clipFracHigh,
+      entropy: stats.entropy,
+      grad_norm: report.gradNorm,
+    };
+  });
+  const means = Object.keys(updates[0] ?? {}).flatMap((name) => {
+    const values = updates.flatMap((u) => u[name as keyof typeof u] ?? []);
+    return values.length === 0 ? [] : [[name, values.reduce((a, b) => a + b, 0) / values.length] as const];
+  });
+  return { ...Object.fromEntries(means), ...entropyByKind(learnt), ...stepMismatch(learnt) };
+}
+
+/**
+ * Shares of the groups of two or more that have no spread, by cause: in the metric that `spread` filters on, and under
+ * another filter in the reward, since without spread there every baseline gives zero.
+ */
+function zeroSpread(judged: readonly Judged[], { filter, filterMetric }: Trainer["algorithm"]) {
+  const metric = filter === "spread" ? filterMetric : "reward";
+  const found = judged.flatMap(({ group: { members } }) =>
+    members.length < 2 ? [] : [classify(members, metric)],
+  );
+  const share = (is: (cause: (typeof found)[number]) => boolean) =>
+    found.filter(is).length / Math.max(1, found.length);
+  return {
+    zero_std_frac: share((cause) => cause !== "kept"),
+    ...Object.fromEntries(
+      Object.entries(causes).map(([cause, name]) => [name, share((each) => each === cause)]),
+    ),
   };
 }

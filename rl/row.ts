@@ -6,10 +6,16 @@ export interface Row {
   /** 1 on sampled tokens that count in the loss, else 0. tokens[0] is never trained on. */
   readonly mask: readonly number[];
   /** log π_old of each token at the sampling temperature; 0 where mask is 0. */
-  readonly logprobs: readonly number[];
+  readonly oldLogprobs: readonly number[];
   /** Advantage of each token; 0 where mask is 0. */
   readonly advantages: readonly number[];
   readonly temperature: number;
+  /** The policy version that sampled it; absent without a policy token. */
+  readonly version?: number;
+  /** log π of each token as the sampler reported it, where `oldLogprobs` was recomputed by the trainer; 0 where mask is 0. */
+  readonly sampler?: readonly number[];
+  /** Ratios π_old/π_sampler and the weights they became, which are in the advantages already. */
+  readonly importance?: { readonly ratios: readonly number[]; readonly weights: readonly number[] };
   /** What each token belongs to, for entropy by kind. */
   readonly kinds?: readonly TokenKind[];
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { toyTask, toyTrajectory } from "../reward/testing.ts";
 import type { Sequence } from "../rollout/trajectory.ts";
-import { toRow } from "./rows.ts";
+import { toRow, toRows } from "./rows.ts";
 
 const sequence: Sequence = {
   seat: "researcher",
@@ -17,9 +18,10 @@ test("the mask is on policy tokens alone, everything else is zero there", () => 
   expect(toRow(sequence, { advantage: 0.75, temperature: 0.9 })).toEqual({
     tokens: [5, 6, 7, 8, 9, 10, 11],
     mask: [0, 0, 1, 1, 0, 0, 1],
-    logprobs: [0, 0, -0.5, -1, 0, 0, -2],
+    oldLogprobs: [0, 0, -0.5, -1, 0, 0, -2],
     advantages: [0, 0, 0.75, 0.75, 0, 0, 0.75],
     temperature: 0.9,
+    version: 0,
   });
 });
 
@@ -44,4 +46,16 @@ test("kinds cover every token, other where the policy did not write", () => {
     kinds: (segment) => segment.tokens.map(() => "think"),
   });
   expect(row.kinds).toEqual(["other", "other", "think", "think", "other", "other", "think"]);
+});
+
+test("rows of groups: each sequence of each member, its advantage on it; a cut episode counts in no loss", () => {
+  const member = (outcome: "answered" | "length") =>
+    toyTrajectory([], { outcome, sequences: [sequence, sequence] });
+  const share = [
+    { group: { task: toyTask, members: [member("answered"), member("length")] }, advantages: [0.5, -0.5] },
+  ];
+  const kinds = () => [];
+  const of = (maskCut: boolean) => toRows(share, { kinds, maskCut }).map((row) => row.advantages[2]);
+  expect(of(false)).toEqual([0.5, 0.5, -0.5, -0.5]);
+  expect(of(true)).toEqual([0.5, 0.5, 0, 0]);
 });

@@ -1,6 +1,24 @@
-import type { Segment, Sequence } from "../rollout/trajectory.ts";
+import type { Group, Segment, Sequence, Trajectory } from "../rollout/trajectory.ts";
 import type { Row } from "./row.ts";
 import type { TokenKind } from "./token-kinds.ts";
+
+/**
+ * Rows of a share of groups: one for each sequence of each member, in order, with the member's advantage on all of its
+ * policy tokens. With `maskCut` an episode that was cut at a token limit counts in no loss.
+ */
+export function toRows(
+  share: readonly { readonly group: Group<Trajectory>; readonly advantages: readonly number[] }[],
+  o: { readonly kinds: (segment: Segment) => readonly TokenKind[]; readonly maskCut: boolean },
+): Row[] {
+  return share.flatMap(({ group: { members }, advantages }) =>
+    members.flatMap(({ sequences, temperature, outcome }, i) => {
+      const masked = o.maskCut && outcome === "length";
+      return sequences.map((sequence) =>
+        toRow(sequence, { advantage: advantages[i]!, temperature, kinds: o.kinds, masked }),
+      );
+    }),
+  );
+}
 
 /**
  * One sequence as a training row: concatenated segments, the mask 1 on policy tokens. The first token of a
@@ -17,7 +35,7 @@ export function toRow(
 ): Row {
   const tokens: number[] = [];
   const mask: number[] = [];
-  const logprobs: number[] = [];
+  const oldLogprobs: number[] = [];
   const advantages: number[] = [];
   const kinds: TokenKind[] = [];
   for (const segment of sequence.segments) {
@@ -27,9 +45,15 @@ export function toRow(
       const trained = own && tokens.length > 0;
       tokens.push(token);
       mask.push(trained ? 1 : 0);
-      logprobs.push(trained ? segment.logprobs![i]! : 0);
+      oldLogprobs.push(trained ? segment.logprobs![i]! : 0);
       advantages.push(trained ? o.advantage : 0);
     });
   }
-  return { tokens, mask, logprobs, advantages, temperature: o.temperature, ...(o.kinds ? { kinds } : {}) };
+  // A group keeps one version (the pipeline drops others), so the first policy segment speaks for all.
+  const version = sequence.segments.find((segment) => segment.source === "policy")?.version;
+  return {
+    ...{ tokens, mask, oldLogprobs, advantages, temperature: o.temperature },
+    ...(version === undefined ? {} : { version }),
+    ...(o.kinds ? { kinds } : {}),
+  };
 }

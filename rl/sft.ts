@@ -14,7 +14,7 @@ export function sftRows(trajectory: Trajectory, observationWeight: number): Weig
       tokens,
       mask,
       weights,
-      logprobs: mask.map(() => 0),
+      oldLogprobs: mask.map(() => 0),
       advantages: mask.map(() => 1),
       temperature: 1,
     };

@@ -6,6 +6,7 @@ import { toyTask } from "../reward/testing.ts";
 import { rollGroups } from "../rollout/groups.ts";
 import { tinyTokenizer } from "../rollout/tiny-tokenizer.ts";
 import { algorithmOf, rlConfig } from "./config.ts";
+import { DivergedError } from "./diverged.ts";
 import { createLearner } from "./learner.ts";
 import { tinyModel, tinySchema } from "./policy/config.ts";
 import { createSampler } from "./policy/generate.ts";
@@ -46,7 +47,7 @@ async function run(engine: Engine, steps: number, over: object = {}) {
   const learner = createLearner({
     engine,
     policy: initPolicy(shape, 3),
-    loss: { ...algorithm, entropyCoefficient: 0 },
+    loss: { ...algorithm, entropyCoefficient: config.entropyCoefficient },
     optimizer: config.optimizer,
     slots: config.slots,
   });
@@ -62,7 +63,10 @@ async function run(engine: Engine, steps: number, over: object = {}) {
       refillBatches: 0,
       learner,
       reference: learner.policy.trainable,
-      publish: sampler.update,
+      async publish(policy) {
+        sampler.update(policy);
+        return {};
+      },
       source: {
         batch: () => words.map((word) => ({ ...toyTask, id: word, question: word, goldenAnswers: [word] })),
       },
@@ -125,10 +129,58 @@ test("the same run twice gives the same weights and the same metrics; each updat
   expect(a.policy.version).toBe(8);
 });
 
-test("a step whose groups carry no signal changes nothing and says so", async () => {
+test("a step whose groups carry no signal changes nothing, says so, and invents no numbers", async () => {
   const { reports, policy } = await run(engine, 2, { filter: "spread", filterMetric: "constant" });
   expect(policy.version).toBe(0);
-  expect(reports[1]!.metrics).toMatchObject({ updates: 0, groups_kept: 0, zero_std_frac: 1, grad_norm: 0 });
+  const { metrics } = reports[1]!;
+  expect(metrics).toMatchObject({ updates: 0, groups_kept: 0, zero_std_frac: 1 });
+  for (const name of ["loss", "pg_loss", "entropy", "approx_kl", "clip_frac_low", "grad_norm"])
+    expect(metrics).not.toHaveProperty(name);
+});
+
+test.each([
+  ["none", "reward"],
+  ["correct", "exactMatch"],
+  ["spread", "reward"],
+])("groups of equal reward are counted as such under filter %s", async (filter, filterMetric) => {
+  const { reports } = await run(engine, 3, { filter, filterMetric });
+  for (const { metrics, trajectories } of reports) {
+    const equal = words.map((_, g) => {
+      const members = trajectories.filter(({ group }) => group === g);
+      const right = members.filter(
+        ({ trajectory }) => "reward" in trajectory && trajectory.reward === 1,
+      ).length;
+      return right === 0 ? "wrong" : right === members.length ? "right" : "none";
+    });
+    const share = (of: string[]) => equal.filter((each) => of.includes(each)).length / 8;
+    expect(share(["wrong"])).toBeGreaterThan(0);
+    expect(metrics.zero_std_frac).toBeCloseTo(share(["wrong", "right"]), 12);
+    expect(metrics.zero_std_frac_all_wrong).toBeCloseTo(share(["wrong"]), 12);
+    expect(metrics.groups_kept).toBe(
+      new Set(trajectories.filter((t) => t.verdict === "kept").map((t) => t.group)).size,
+    );
+  }
+});
+
+test("all that is trained on is reported: the KL to the reference, the entropy bonus, and their sum with the policy loss", async () => {
+  const { reports } = await run(engine, 3, { preset: "grpo", klCoefficient: 0.5, entropyCoefficient: 0.1 });
+  const [first, , last] = reports.map(({ metrics }) => metrics);
+  expect(first!.kl_ref).toBeCloseTo(0, 8);
+  expect(last!.kl_ref).toBeGreaterThan(1e-5);
+  expect(last!.kl_loss).toBeGreaterThan(0);
+  expect(last!.entropy_bonus).toBeGreaterThan(0);
+  expect(last!.loss).toBeCloseTo(last!.pg_loss! + last!.kl_loss! - last!.entropy_bonus!, 12);
+});
+
+test("what is not in the loss is not in the report: no KL, no clip of what has no ratio", async () => {
+  const { reports } = await run(engine, 1, { preset: "rejection-sampling", filter: "none" });
+  expect(reports[0]!.metrics.loss).toBe(reports[0]!.metrics.pg_loss);
+  for (const name of ["kl_ref", "kl_loss", "entropy_bonus", "clip_frac_low", "clip_frac_high"])
+    expect(reports[0]!.metrics).not.toHaveProperty(name);
+});
+
+test("training that diverges ends with an error, not with numbers that are none", async () => {
+  await expect(run(engine, 4, { schedule: { learningRate: 1e30 } })).rejects.toThrow(DivergedError);
 });
 
 test("a filter on a metric that no part gives names it and what there is", async () => {

@@ -1,5 +1,6 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import * as tf from "@tensorflow/tfjs-core";
+import { maxLogRatio } from "./reference/surrogate.ts";
 
 /** What a surrogate sees. Token arrays are [B, T]; the bounds are scalars and change without a new trace. */
 export interface SurrogateInput {
@@ -17,9 +18,6 @@ export interface SurrogateInput {
 
 /** Token losses, [B, T]; zero advantage gives zero loss. */
 export type Surrogate = (input: SurrogateInput) => Tensor;
-
-/** exp would overflow float32 past 88; a ratio of e^20 is a bug elsewhere, not a training signal. */
-const maxLogRatio = 20;
 
 const logRatio = ({ logprobs, old, mask }: SurrogateInput) =>
   tf.mul(tf.maximum(tf.minimum(tf.sub(logprobs, old), maxLogRatio), -maxLogRatio), mask);

@@ -35,7 +35,7 @@ function rows(): WeightedRow[] {
     return {
       tokens,
       mask,
-      logprobs: mask.map((m) => m * -3.6),
+      oldLogprobs: mask.map((m) => m * -3.6),
       advantages: mask.map((m) => m * (i % 2 ? 1 : -0.7)),
       weights: mask.map((m) => m / 100),
       temperature: 1,

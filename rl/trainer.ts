@@ -10,6 +10,7 @@ import type { Learner, UpdateReport } from "./learner.ts";
 import type { WeightedRow } from "./micro-batch.ts";
 import type { Policy } from "./policy/policy.ts";
 import type { Algorithm } from "./presets.ts";
+import type { Remote, RollUse } from "./remote.ts";
 import type { TokenKind } from "./token-kinds.ts";
 
 /** Everything one training step needs; the caller owns the world around it. */
@@ -21,14 +22,16 @@ export interface Trainer {
   readonly tasksPerStep: number;
   readonly refillBatches: number;
   readonly source: TaskSource;
-  /** Plays G episodes of each task by the policy as last published. */
-  readonly roll: (tasks: readonly Task[], step: number, attempt: number) => Promise<Rolled>;
+  /** Plays G episodes of each task by the policy as last published, or by the leased version. `refill` counts from 0, the step's own batch. */
+  readonly roll: (tasks: readonly Task[], step: number, refill: number, use: RollUse) => Promise<Rolled>;
   readonly score: Scorer;
   readonly learner: Learner;
   /** Weights of the policy as RL began, for the KL term. */
   readonly reference: Params;
-  /** Gives the sampler the new version. */
-  readonly publish: (policy: Policy) => void;
+  /** Gives the sampler the new version; resolves, with what it measured, when new rollouts can use it. */
+  readonly publish: (policy: Policy) => Promise<Readonly<Record<string, number>>>;
+  /** Rollouts on servers; absent in process. */
+  readonly remote?: Remote;
   /** What each token of a policy segment belongs to, [N]. */
   readonly kinds: (segment: Segment) => readonly TokenKind[];
   /** Seconds since some moment. */
@@ -51,4 +54,6 @@ export interface StepReport {
     verdict: Verdict | "failed";
     advantage?: number;
   }[];
+  /** The step is done, but its policy could not be published: what to throw once the step is on record. */
+  readonly failure?: unknown;
 }

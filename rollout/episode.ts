@@ -3,6 +3,7 @@ import { seedOf } from "../core/rng.ts";
 import { questionOf, type Task } from "../datasets/task.ts";
 import type { Ending, Environment, PolicyOutcome } from "../env/environment.ts";
 import { Deadline } from "./deadline.ts";
+import { isTextPolicy } from "./player-seat.ts";
 import { makePrompt, type Prompt } from "./prompt.ts";
 import type { Sampler } from "./sampler.ts";
 import { type Decoding, PolicySeat } from "./seat.ts";
@@ -68,15 +69,19 @@ export async function rollEpisode(options: EpisodeOptions): Promise<Trajectory> 
   const seats = environment.seats.map((name, i) => {
     // One seat draws by the plain path; further seats add their name.
     const seatPath = i === 0 ? path : [...path, name];
-    return new PolicySeat({
-      ...options,
+    const place = {
       name,
-      prompt,
+      tokenizer,
+      decoding: options.decoding,
+      group: `${options.step}/${key}`,
       sequence: `${options.step}/${key}/${member}/${attempt}/${name}`,
-      seedOfTurn: (turn) => seedOf(options.seed, ...seatPath, turn),
+      seedOfTurn: (turn: number) => seedOf(options.seed, ...seatPath, turn),
       signal: controller.signal,
-      ...(onSampling && { onSampling }),
-    });
+      onSampling,
+    };
+    return isTextPolicy(sampler)
+      ? sampler.takeSeat({ ...place, question: task.question })
+      : new PolicySeat({ ...place, prompt, sampler, renderer: options.renderer });
   });
 
   let ending: Ending | undefined;

@@ -8,6 +8,9 @@ import type { BatchSampler, Sampler } from "./sampler.ts";
 import { type Group, isPolicyOutcome, type Trajectory } from "./trajectory.ts";
 import { type Place, waves } from "./waves.ts";
 
+/** Plays one episode. Failures of infrastructure are outcomes of the trajectory; what is thrown ends the batch. */
+export type PlayEpisode = (options: EpisodeOptions) => Promise<Trajectory>;
+
 export interface RollOptions
   extends Pick<
     EpisodeOptions,
@@ -29,8 +32,16 @@ export interface RollOptions
   readonly retryDelayMs: number;
   /** Longest an episode may take, 0 for no limit; waiting for a batch sampler does not count. */
   readonly episodeTimeoutMs: number;
+  /** Gives each episode against a plain sampler its slot, instead of `concurrency`: slots shared with other batches. */
+  readonly limit?: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+  /** When it fires, open episodes end as infra(timeout): a step's deadline. What has ended by then stands. */
+  readonly cut?: AbortSignal;
   /** 0, or the number of the refill batch: draws of the same task in one step differ. */
   readonly round?: number;
+  /** How an episode is played; `rollEpisode` unless given. */
+  readonly play?: PlayEpisode | undefined;
+  /** Most episodes against a batch sampler that are open at a time; all unless given. More are played in parts. */
+  readonly atOnce?: number | undefined;
   /** Told of every episode that is over, in the order they end (so: for progress only). */
   readonly onEpisode?: (trajectory: Trajectory) => void;
 }
@@ -52,34 +63,42 @@ export interface Rolled {
  * A bug in one episode stops all others and is thrown when they have ended.
  */
 export async function rollGroups(tasks: readonly Task[], options: RollOptions): Promise<Rolled> {
-  const { policy, groupSize, minMembers = Math.min(2, groupSize), signal } = options;
+  const { policy, groupSize, minMembers = Math.min(2, groupSize), signal, cut } = options;
   const controller = new AbortController();
   setMaxListeners(0, controller.signal); // Every open episode listens.
   const abort = () => controller.abort();
-  if (signal?.aborted) abort();
-  signal?.addEventListener("abort", abort, { once: true });
+  for (const each of [signal, cut]) {
+    if (each?.aborted) abort();
+    each?.addEventListener("abort", abort, { once: true });
+  }
   const retried: Trajectory[] = [];
   const retry = (trajectory: Trajectory) => void retried.push(trajectory);
 
   try {
     const plans = plan(tasks, options);
-    const open = opener(policy, options);
-    const rows = plans.map(({ order, member }) => open(order, member));
+    const open = opener(policy, options, controller.signal);
     let bug: { error: unknown } | undefined;
-    const played = await Promise.all(
-      plans.map(async (each, i) => {
-        const { run, sampler, leave } = rows[i] as Row;
-        try {
-          return await run(() => rollMember(each, sampler, options, controller.signal, retry));
-        } catch (error) {
-          bug ??= { error };
-          abort();
-          return undefined;
-        } finally {
-          leave();
-        }
-      }),
-    );
+    const playAll = (part: readonly Plan[]) => {
+      const rows = part.map(({ order, member }) => open(order, member));
+      return Promise.all(
+        part.map(async (each, i) => {
+          const { run, sampler, leave } = rows[i] as Row;
+          try {
+            return await run(() => rollMember(each, sampler, options, controller.signal, retry));
+          } catch (error) {
+            bug ??= { error };
+            abort();
+            return undefined;
+          } finally {
+            leave();
+          }
+        }),
+      );
+    };
+    const played: (Trajectory | undefined)[] = [];
+    const size = "sampleBatch" in policy ? (options.atOnce ?? plans.length) : plans.length;
+    for (let at = 0; at < plans.length; at += size)
+      played.push(...(await playAll(plans.slice(at, at + size))));
     if (bug) throw bug.error;
     const trajectories = played as Trajectory[];
     const all = tasks.map((task, g) => ({
@@ -95,9 +114,14 @@ export async function rollGroups(tasks: readonly Task[], options: RollOptions): 
       retried: retried.sort((a, b) => byTask(tasks, a, b)),
     };
   } finally {
-    signal?.removeEventListener("abort", abort);
+    for (const each of [signal, cut]) each?.removeEventListener("abort", abort);
   }
 }
+
+const cutFailure = "cut by the step's deadline";
+
+/** Was the episode still open when its step's deadline cut it? */
+export const isCut = ({ failure }: Trajectory): boolean => failure === cutFailure;
 
 interface Plan {
   readonly task: Task;
@@ -127,10 +151,11 @@ interface Row {
 }
 
 /** How episodes reach the policy: all at once in waves, or some at a time. */
-function opener(policy: Sampler | BatchSampler, options: RollOptions) {
+function opener(policy: Sampler | BatchSampler, options: RollOptions, signal: AbortSignal) {
   if (!("sampleBatch" in policy)) {
-    const limit = pLimit(options.concurrency);
-    return (): Row => ({ sampler: policy, run: (work) => limit(work), leave: () => {} });
+    const own = pLimit(options.concurrency);
+    const limit = options.limit ?? ((work) => own(work));
+    return (): Row => ({ sampler: policy, run: (work) => limit(work, signal), leave: () => {} });
   }
   const { enter } = waves(policy, options.maxRows);
   return (order: number, member: number): Row => {
@@ -150,10 +175,27 @@ async function rollMember(
   const { environment, tokenizer, renderer, decoding, seed, step, policy } = options;
   const deadlines = { episodeMs: options.episodeTimeoutMs, countSampling: !("sampleBatch" in policy) };
   for (let attempt = 0; ; attempt++) {
-    const trajectory = await rollEpisode({
-      ...{ task, member, key, prompt, environment, sampler, tokenizer, renderer, decoding, seed, step },
-      ...{ signal, deadlines, attempt },
+    const played = await (options.play ?? rollEpisode)({
+      task,
+      member,
+      key,
+      prompt,
+      environment,
+      sampler,
+      tokenizer,
+      renderer,
+      decoding,
+      seed,
+      step,
+      signal,
+      deadlines,
+      attempt,
     });
+    // The run goes on without it: the clock ended the episode, nobody called the run off.
+    const trajectory: Trajectory =
+      played.outcome === "cancelled" && options.cut?.aborted && !options.signal?.aborted
+        ? { ...played, outcome: "infra(timeout)", failure: cutFailure }
+        : played;
     if (!trajectory.outcome.startsWith("infra(") || attempt >= options.retries || signal.aborted) {
       options.onEpisode?.(trajectory);
       return trajectory;

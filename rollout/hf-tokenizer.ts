@@ -10,7 +10,9 @@ import type { Tokenizer } from "./tokenizer.ts";
 import { checkVocabulary } from "./vocabulary.ts";
 
 const tokenizerJsonSchema = z.looseObject({
-  added_tokens: z.array(z.looseObject({ id: z.int().min(0), content: z.string() })).default([]),
+  added_tokens: z
+    .array(z.looseObject({ id: z.int().min(0), content: z.string(), special: z.boolean().default(false) }))
+    .default([]),
   model: z.looseObject({ type: z.string().optional() }),
 });
 
@@ -73,7 +75,10 @@ function huggingFaceTokenizer(folder: string): Tokenizer {
     vocabSize,
     eosIds,
     padId: padId as number,
+    specialIds: unique([...eosIds, ...json.added_tokens.flatMap(({ id, special }) => (special ? id : []))]),
     encode: (input) => (input === "" ? [] : [...inner.encode(input, { add_special_tokens: false }).ids]),
+    encodeWhole: (input) => [...inner.encode(input, { add_special_tokens: true }).ids],
+    piece: (id) => inner.id_to_token(id),
     decode(ids) {
       // Checkpoints pad their vocabulary: ids beyond the tokenizer's have no text.
       const known = ids.filter((id) => inner.id_to_token(id) !== undefined);

@@ -5,10 +5,10 @@ export interface RefillOptions<G> {
   readonly tasksPerStep: number;
   /** Most extra batches; 0 trains on what the first leaves. */
   readonly refillBatches: number;
-  /** Tasks of a batch, keyed by attempt (0 is the step's own): at most `size`, fewer when the source runs dry. */
-  readonly batch: (size: number, attempt: number) => readonly Task[];
+  /** Tasks of a batch, keyed by refill (0 is the step's own batch): at most `size`, fewer when the source runs dry. */
+  readonly batch: (size: number, refill: number) => readonly Task[];
   /** Plays (and scores) the tasks. */
-  readonly roll: (tasks: readonly Task[], attempt: number) => Promise<readonly G[]>;
+  readonly roll: (tasks: readonly Task[], refill: number) => Promise<readonly G[]>;
   /** Does the group carry signal? */
   readonly keep: (group: G) => boolean;
 }
@@ -39,15 +39,15 @@ export async function refill<G>(options: RefillOptions<G>): Promise<Refilled<G>>
   const kept: G[] = [];
   let batches = 0;
   let asked = 0;
-  for (let attempt = 0; attempt <= refillBatches && kept.length < tasksPerStep; attempt++) {
+  for (let number = 0; number <= refillBatches && kept.length < tasksPerStep; number++) {
     const missing = tasksPerStep - kept.length;
     const survival = asked === 0 ? 1 : kept.length / asked;
     const wanted = Math.ceil(missing / Math.max(survival, 1 / mostOversampling));
-    const tasks = batch(Math.min(wanted, tasksPerStep), attempt);
+    const tasks = batch(Math.min(wanted, tasksPerStep), number);
     if (tasks.length === 0) break;
     batches++;
     asked += tasks.length;
-    const groups = await roll(tasks, attempt);
+    const groups = await roll(tasks, number);
     sampled.push(...groups);
     kept.push(...groups.filter(keep));
   }

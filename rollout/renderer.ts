@@ -28,8 +28,7 @@ export function createRenderer(
   config: PromptConfig,
   chat: ChatTemplate | undefined,
 ): Renderer {
-  const format = config.format === "auto" ? (chat ? "chat" : "plain") : config.format;
-  return renderers[format](tokenizer, config, chat);
+  return renderers[formatOf(config, chat)](tokenizer, config, chat);
 }
 
 /** The folder's chat template: chat_template.jinja, or the (default) one of tokenizer_config.json. */
@@ -60,10 +59,7 @@ function chatRenderer(tokenizer: Tokenizer, config: PromptConfig, chat: ChatTemp
       next: "Use `format: plain`, or add the template to the model folder.",
     });
   const render = compile(chat);
-  const opening = (question: string): Message[] => [
-    ...(config.system === "" ? [] : [{ role: "system", content: config.system } as const]),
-    { role: "user", content: fill(config.user, question) },
-  ];
+  const opening = (question: string) => openingOf(config, question);
   const frame = config.observation === "user" ? userFrame(render, opening("?"), chat.where) : undefined;
   return {
     // The template writes the beginning-of-text token itself, and `encode` adds none: there is never a second one.
@@ -72,9 +68,45 @@ function chatRenderer(tokenizer: Tokenizer, config: PromptConfig, chat: ChatTemp
   };
 }
 
+/** The messages that open an episode in the chat format. */
+function openingOf({ system, user }: PromptConfig, question: string): Message[] {
+  return [
+    ...(system === "" ? [] : [{ role: "system", content: system } as const]),
+    { role: "user", content: fill(user, question) },
+  ];
+}
+
+/** How prompts are worded: the format that a config asks for, and the messages that open an episode in it. */
+export function wordingOf(
+  config: PromptConfig,
+  chat: ChatTemplate | undefined,
+): { readonly format: "plain" | "chat"; readonly opening: (question: string) => readonly Message[] } {
+  const format = formatOf(config, chat);
+  if (format === "chat") return { format, opening: (question) => openingOf(config, question) };
+  return {
+    format,
+    opening: (question) => [{ role: "user", content: fill(config.template, question) }],
+  };
+}
+
+const formatOf = ({ format }: PromptConfig, chat: ChatTemplate | undefined) =>
+  format === "auto" ? (chat ? "chat" : "plain") : format;
+
 type Render = (messages: readonly Message[], addGenerationPrompt: boolean) => string;
 
 function compile(chat: ChatTemplate): Render {
+  const render = compileTemplate(chat);
+  return (messages, addGenerationPrompt) =>
+    render({
+      messages: messages.map((message) => ({ ...message })),
+      add_generation_prompt: addGenerationPrompt,
+    });
+}
+
+/** A template as a function of its variables, which know the special tokens. @throws DataError, the function too */
+export function compileTemplate(
+  chat: ChatTemplate,
+): (variables: Readonly<Record<string, unknown>>) => string {
   const fail = (what: string, cause: unknown) =>
     new DataError({ where: chat.where, what, got: (cause as Error).message, cause });
   let template: Template;
@@ -83,14 +115,9 @@ function compile(chat: ChatTemplate): Render {
   } catch (cause) {
     throw fail("the chat template cannot be parsed", cause);
   }
-  return (messages, addGenerationPrompt) => {
+  return (variables) => {
     try {
-      return template.render({
-        messages: messages.map((message) => ({ ...message })),
-        add_generation_prompt: addGenerationPrompt,
-        bos_token: chat.bosToken,
-        eos_token: chat.eosToken,
-      });
+      return template.render({ ...variables, bos_token: chat.bosToken, eos_token: chat.eosToken });
     } catch (cause) {
       throw fail("the chat template refused the prompt", cause);
     }

@@ -16,6 +16,8 @@ export interface SamplingParams {
 export interface SampleRequest {
   /** Names the sequence; requests with one name extend each other, which lets a sampler keep its KV cache. */
   readonly sequence: string;
+  /** Names the group; its sequences share their first prompt, so a fleet keeps them on one server. */
+  readonly group?: string | undefined;
   /** Everything the model has seen so far, [T]. */
   readonly prompt: readonly number[];
   readonly params: SamplingParams;

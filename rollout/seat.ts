@@ -18,6 +18,8 @@ export interface PolicySeatOptions {
   readonly name: string;
   /** Names the sequence to the sampler. */
   readonly sequence: string;
+  /** Names the group to the sampler. */
+  readonly group?: string | undefined;
   readonly prompt: Pick<Segment, "tokens" | "text">;
   readonly sampler: Sampler;
   readonly tokenizer: Tokenizer;
@@ -27,7 +29,7 @@ export interface PolicySeatOptions {
   readonly seedOfTurn: (turn: number) => number;
   readonly signal: AbortSignal;
   /** Told when this seat begins and ends waiting for its sampler. */
-  readonly onSampling?: (sampling: boolean) => void;
+  readonly onSampling?: ((sampling: boolean) => void) | undefined;
 }
 
 /**
@@ -73,15 +75,17 @@ export class PolicySeat implements Seat {
 
   async act({ stop, maxTokens }: ActOptions): Promise<Act> {
     this.#expectOpen("act");
-    const { sampler, sequence, decoding, seedOfTurn, signal, onSampling } = this.#options;
+    const { sampler, sequence, group, decoding, seedOfTurn, signal, onSampling } = this.#options;
     const room = sampler.contextTokens - this.#ledger.length;
     if (this.#full || room <= 0) return { text: "", finish: "context", tokens: 0 };
     const limit = Math.min(maxTokens, room);
-    const params = { ...decoding, maxTokens: limit, stop, seed: seedOfTurn(this.#turn++) };
+    const { temperature, topP, topK } = decoding;
+    const params = { temperature, topP, topK, maxTokens: limit, stop, seed: seedOfTurn(this.#turn++) };
     this.#state = "acting";
     onSampling?.(true);
     try {
-      const completion = await sampler.sample({ sequence, prompt: this.#ledger.ask(), params }, signal);
+      const prompt = this.#ledger.ask();
+      const completion = await sampler.sample({ sequence, group, prompt, params }, signal);
       this.#expectActing();
       this.#check(completion, limit);
       // The room was smaller than what was asked for: it is the context that ended the turn.
@@ -134,7 +138,7 @@ const noLogprob = -9999;
 
 type Facts = Pick<Complaint, "what" | "got" | "expected">;
 
-function brokenReply(
+export function brokenReply(
   tokens: readonly number[],
   logprobs: readonly number[],
   text: string,

@@ -26,16 +26,27 @@ export class StopText {
 
   /** Adds one sampled token; true when a stop string has just been completed. */
   push(token: number): boolean {
-    if (this.#stop.length === 0) return false;
+    return this.match(token) !== undefined;
+  }
+
+  /** Adds one sampled token; the stop string that it completes, the one that ends first where there are several. */
+  match(token: number): string | undefined {
+    if (this.#stop.length === 0) return undefined;
     this.#pending.push(token);
     const both = this.#tokenizer.decode([...this.#context, ...this.#pending]);
-    if (both.endsWith(unfinished) && this.#pending.length < mostPending) return false;
+    if (both.endsWith(unfinished) && this.#pending.length < mostPending) return undefined;
     const fresh = both.slice(this.#contextText.length);
     this.#context = this.#pending;
     this.#pending = [];
     this.#contextText = this.#tokenizer.decode(this.#context);
     const window = this.#window + fresh;
     this.#window = this.#keep === 0 ? "" : window.slice(-this.#keep);
-    return this.#stop.some((text) => window.includes(text));
+    let first: { readonly text: string; readonly end: number } | undefined;
+    for (const text of this.#stop) {
+      // Only where its last character is fresh: one that stood there before was already told.
+      const at = window.indexOf(text, Math.max(0, window.length - fresh.length - text.length + 1));
+      if (at >= 0 && (!first || at + text.length < first.end)) first = { text, end: at + text.length };
+    }
+    return first?.text;
   }
 }

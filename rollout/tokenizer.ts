@@ -11,6 +11,12 @@ export interface Tokenizer {
   encode(text: string): number[];
   /** Special tokens are kept in the text (the tags of the tiny vocabulary are such). */
   decode(ids: readonly number[]): string;
+  /** Ids that a text for people leaves out (end of text, roles). Default: `eosIds`. */
+  readonly specialIds?: readonly number[];
+  /** As `encode`, with what the model's own tokenizer puts around a text, such as a beginning-of-text token. Default: `encode`. */
+  encodeWhole?(text: string): number[];
+  /** The token as the vocabulary writes it ("Ġthe"). Default: its decoded text. */
+  piece?(id: number): string | undefined;
 }
 
 /** Turns a question into the prompt that opens a sequence. */

@@ -25,7 +25,8 @@ export interface Sequence {
   readonly segments: readonly Segment[];
 }
 
-export type InfraKind = "model" | "retriever" | "scorer" | "timeout";
+/** `agent`: an agent of the user's own crashed. */
+export type InfraKind = "model" | "retriever" | "scorer" | "timeout" | "agent";
 export type Outcome = PolicyOutcome | `infra(${InfraKind})` | "cancelled";
 
 /** The record of one episode. Immutable. */
@@ -39,7 +40,7 @@ export interface Trajectory {
   readonly ending?: Ending;
   /** Message of the failure, for infra outcomes. */
   readonly failure?: string;
-  /** Seeds and decoding this episode ran under. */
+  /** Sampling temperature of every policy token; 0 is greedy. */
   readonly temperature: number;
   readonly seconds: number;
 }

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvariantError, SamplerError } from "../core/errors.ts";
@@ -151,6 +152,45 @@ describe("waves", () => {
     controllers[1]?.abort();
     expect(signal?.aborted).toBe(true);
     expect(await Promise.all(rows)).toEqual(["gone", "gone"]);
+  });
+
+  it("an abort while an earlier chunk runs takes a row out of a later one, of all seats under the signal", async () => {
+    let finish = () => {};
+    const { batch, batches } = recorder(
+      () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    const { enter } = waves(batch, 1);
+    const [a, b] = [enter(0, 0), enter(0, 1)];
+    const [one, other] = [new AbortController(), new AbortController()];
+    const first = a.sample(request("a"));
+    const gone = ["b/one", "b/two"].map((name) => b.sample(request(name), one.signal));
+    const kept = b.sample(request("b/x"), other.signal);
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    expect(batches).toEqual([["a"]]);
+    one.abort();
+    for (const each of gone) await expect(each).rejects.toBe(one.signal.reason);
+    finish();
+    await first;
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(batches).toEqual([["a"], ["b/x"]]);
+    b.leave(); // What still waits can be aborted after that too.
+    other.abort();
+    await expect(kept).rejects.toBe(other.signal.reason);
+  });
+
+  it("listens once to a signal, however many requests are made under it, and not after leaving", async () => {
+    const { batch } = recorder();
+    const place = waves(batch, 10).enter(0, 0);
+    const { signal } = new AbortController();
+    for (let turn = 0; turn < 3; turn++) {
+      await place.sample(request("a"), signal);
+      expect(getEventListeners(signal, "abort").length).toBe(1);
+    }
+    place.leave();
+    expect(getEventListeners(signal, "abort").length).toBe(0);
   });
 
   it("releases nothing while a batch runs", async () => {

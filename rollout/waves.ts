@@ -14,14 +14,30 @@ export interface Waves {
   enter(order: number, member: number): Place;
 }
 
-interface Waiting {
+/** A place as the waves see it. */
+interface Member {
   readonly order: number;
   readonly member: number;
+  /** One request for each seat that acts. */
+  readonly waiting: Waiting[];
+  open: boolean;
+}
+
+/** A request that is not answered yet. */
+interface Waiting {
+  readonly of: Member;
   readonly request: SampleRequest;
   readonly signal: AbortSignal | undefined;
-  settled: boolean;
-  resolve(completion: Completion): void;
-  reject(error: unknown): void;
+  readonly resolve: (completion: Completion) => void;
+  readonly reject: (error: unknown) => void;
+  /** The batch that runs for it. */
+  run: Run | undefined;
+}
+
+interface Run {
+  readonly controller: AbortController;
+  /** Rows that somebody still waits for. */
+  wanted: number;
 }
 
 /**
@@ -31,7 +47,6 @@ interface Waiting {
  * that act at the same moment travel together.
  */
 export function waves(batch: BatchSampler, maxRows: number): Waves {
-  const open = new Set<{ waiting: number }>();
   /** Open places that do not wait. */
   let idle = 0;
   let pending: Waiting[] = [];
@@ -56,8 +71,8 @@ export function waves(batch: BatchSampler, maxRows: number): Waves {
     const wave = pending.sort(byPlace);
     pending = [];
     for (let at = 0; at < wave.length; at += maxRows) {
-      const chunk = wave.slice(at, at + maxRows).filter((each) => !each.settled);
-      if (chunk.length > 0) await sample(batch, chunk);
+      const chunk = wave.slice(at, at + maxRows).filter(waits);
+      if (chunk.length > 0) await sample(chunk);
     }
     busy = false;
     // Not while a batch runs: it may still use what is kept for the sequence.
@@ -65,46 +80,72 @@ export function waves(batch: BatchSampler, maxRows: number): Waves {
     check();
   };
 
+  const settle = (each: Waiting) => {
+    const { waiting, open } = each.of;
+    waiting.splice(waiting.indexOf(each), 1);
+    if (waiting.length === 0 && open) idle++;
+  };
+
+  const sample = async (chunk: readonly Waiting[]) => {
+    const run: Run = { controller: new AbortController(), wanted: chunk.length };
+    for (const each of chunk) each.run = run;
+    try {
+      const completions = await batch.sampleBatch(
+        chunk.map((each) => each.request),
+        run.controller.signal,
+      );
+      if (completions.length !== chunk.length)
+        throw new InvariantError({
+          what: "a batch sampler answered with another number of completions",
+          got: `${completions.length}`,
+          expected: `${chunk.length}`,
+        });
+      chunk.forEach((each, i) => {
+        if (!waits(each)) return;
+        settle(each);
+        each.resolve(completions[i] as Completion);
+      });
+    } catch (error) {
+      for (const each of chunk.filter(waits)) {
+        settle(each);
+        each.reject(error);
+      }
+    }
+  };
+
+  /** A batch is aborted only when nobody waits for any of its rows. */
+  const abort = (each: Waiting) => {
+    settle(each);
+    if (each.run === undefined) pending = pending.filter((other) => other !== each);
+    else if (--each.run.wanted === 0) each.run.controller.abort();
+    each.reject(each.signal?.reason);
+  };
+
   return {
     enter(order, member) {
-      const place = { waiting: 0 };
-      open.add(place);
+      const of: Member = { order, member, waiting: [], open: true };
       idle++;
+      // One listener for all requests under one signal: an episode makes many.
+      const heard: AbortSignal[] = [];
+      const onAbort = () => {
+        for (const each of [...of.waiting]) if (each.signal?.aborted) abort(each);
+      };
       return {
         contextTokens: batch.contextTokens,
         sample: (request, signal) =>
           new Promise<Completion>((resolve, reject) => {
-            if (!open.has(place))
+            if (!of.open)
               return reject(
                 new InvariantError({ what: "a request from an episode that has left its place" }),
               );
             if (signal?.aborted) return reject(signal.reason);
-            const settle = () => {
-              waiting.settled = true;
-              if (--place.waiting === 0 && open.has(place)) idle++;
-              signal?.removeEventListener("abort", abort);
-            };
-            const abort = () => waiting.reject(signal?.reason);
-            const waiting: Waiting = {
-              order,
-              member,
-              request,
-              signal,
-              settled: false,
-              resolve(completion) {
-                if (this.settled) return;
-                settle();
-                resolve(completion);
-              },
-              reject(error) {
-                if (this.settled) return;
-                settle();
-                pending = pending.filter((each) => each !== this);
-                reject(error);
-              },
-            };
-            signal?.addEventListener("abort", abort, { once: true });
-            if (place.waiting++ === 0) idle--;
+            if (signal && !heard.includes(signal)) {
+              heard.push(signal);
+              signal.addEventListener("abort", onAbort, { once: true });
+            }
+            const waiting: Waiting = { of, request, signal, resolve, reject, run: undefined };
+            if (of.waiting.length === 0) idle--;
+            of.waiting.push(waiting);
             pending.push(waiting);
             check();
           }),
@@ -113,7 +154,12 @@ export function waves(batch: BatchSampler, maxRows: number): Waves {
           else batch.release(sequence);
         },
         leave() {
-          if (open.delete(place) && place.waiting === 0) idle--;
+          if (!of.open) return;
+          of.open = false;
+          if (of.waiting.length === 0) {
+            idle--;
+            for (const signal of heard) signal.removeEventListener("abort", onAbort);
+          }
           check();
         },
       };
@@ -121,32 +167,10 @@ export function waves(batch: BatchSampler, maxRows: number): Waves {
   };
 }
 
-function byPlace(a: Waiting, b: Waiting): number {
-  return a.order - b.order || a.member - b.member || (a.request.sequence < b.request.sequence ? -1 : 1);
-}
+const waits = (each: Waiting) => each.of.waiting.includes(each);
 
-/** Runs one chunk; it is aborted only when nobody waits for it any more. */
-async function sample(batch: BatchSampler, chunk: readonly Waiting[]): Promise<void> {
-  const controller = new AbortController();
-  const given = () => {
-    if (chunk.every((each) => each.settled || each.signal?.aborted)) controller.abort();
-  };
-  for (const { signal } of chunk) signal?.addEventListener("abort", given, { once: true });
-  try {
-    const requests = chunk.map((each) => each.request);
-    const completions = await batch.sampleBatch(requests, controller.signal);
-    if (completions.length !== chunk.length)
-      throw new InvariantError({
-        what: "a batch sampler answered with another number of completions",
-        got: `${completions.length}`,
-        expected: `${chunk.length}`,
-      });
-    chunk.forEach((each, i) => {
-      each.resolve(completions[i] as Completion);
-    });
-  } catch (error) {
-    for (const each of chunk) each.reject(error);
-  } finally {
-    for (const { signal } of chunk) signal?.removeEventListener("abort", given);
-  }
+function byPlace(a: Waiting, b: Waiting): number {
+  return (
+    a.of.order - b.of.order || a.of.member - b.of.member || (a.request.sequence < b.request.sequence ? -1 : 1)
+  );
 }

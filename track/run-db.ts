@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { CheckpointError } from "../core/errors.ts";
+import { CheckpointError, InvariantError } from "../core/errors.ts";
+import type { Task } from "../datasets/task.ts";
 import type { Scored } from "../reward/scored.ts";
 import type { Segment, Sequence, Trajectory } from "../rollout/trajectory.ts";
 
 export type Phase = "sft" | "rl";
-/** Metric name → value; NaN and infinities are never stored. */
+/** Metric name → value; NaN and infinities are never stored (`commit` throws). */
 export type Metrics = Readonly<Record<string, number>>;
 
 /** One trajectory as a step leaves it. */
@@ -13,7 +14,7 @@ export interface TrajectoryRecord {
   readonly trajectory: Trajectory | Scored;
   /** Place of its group in the step. */
   readonly group: number;
-  /** What the filter said of its group: kept, or why not. */
+  /** What became of its group: kept, or why not. */
   readonly verdict: string;
   readonly advantage?: number;
 }
@@ -30,6 +31,7 @@ export interface StepRecord {
 export type StepMetrics = Pick<StepRecord, "phase" | "step" | "metrics">;
 
 export interface RunDb {
+  /** @throws InvariantError for a metric that is not a finite number: JSON would make it null */
   commit(record: StepRecord): void;
   /** Writes events of one step, all or none. */
   event(phase: Phase, step: number, name: string, ...data: readonly unknown[]): void;
@@ -64,20 +66,30 @@ CREATE TABLE IF NOT EXISTS steps (phase TEXT, step INTEGER, metrics TEXT NOT NUL
 CREATE TABLE IF NOT EXISTS trajectories (
   phase TEXT, step INTEGER, grp INTEGER, member INTEGER, task_id TEXT, question TEXT, golden TEXT, outcome TEXT, verdict TEXT,
   reward REAL, advantage REAL, parts TEXT, prediction TEXT, ending TEXT, failure TEXT, seconds REAL,
-  segments TEXT, tokens BLOB, logprobs BLOB);
+  task TEXT, segments TEXT, tokens BLOB, logprobs BLOB);
 CREATE INDEX IF NOT EXISTS by_step ON trajectories (phase, step);
 CREATE TABLE IF NOT EXISTS events (phase TEXT, step INTEGER, name TEXT, data TEXT);
 `;
+
+/** In the order of `commit`; a store of an earlier version has them in another. */
+const columns = [
+  ...["phase", "step", "grp", "member", "task_id", "question", "golden", "outcome", "verdict", "reward"],
+  ...["advantage", "parts", "prediction", "ending", "failure", "seconds", "task"],
+  ...["segments", "tokens", "logprobs"],
+];
 
 /** Opens (or makes) the run's SQLite store. @throws CheckpointError when the file is not a database. */
 export function openRunDb(folder: string, o: { keepTokens: boolean } = { keepTokens: true }): RunDb {
   const path = join(folder, "run.db");
   const db = open(path);
   const putStep = db.prepare("INSERT OR REPLACE INTO steps VALUES (?, ?, ?)");
-  const putTrajectory = db.prepare(`INSERT INTO trajectories VALUES (${Array(19).fill("?").join(",")})`);
+  const putTrajectory = db.prepare(
+    `INSERT INTO trajectories (${columns.join(",")}) VALUES (${columns.map(() => "?").join(",")})`,
+  );
   const putEvent = db.prepare("INSERT INTO events VALUES (?, ?, ?, ?)");
 
   const commit = db.transaction((r: StepRecord) => {
+    checkMetrics(r);
     putStep.run(r.phase, r.step, JSON.stringify(r.metrics));
     for (const { trajectory: t, group, verdict, advantage } of r.trajectories) {
       const scored = "reward" in t ? t : undefined;
@@ -99,6 +111,7 @@ export function openRunDb(folder: string, o: { keepTokens: boolean } = { keepTok
         JSON.stringify(t.ending ?? null),
         t.failure ?? null,
         t.seconds,
+        taskText(t.task),
         segments,
         tokens,
         logprobs,
@@ -143,12 +156,24 @@ export function openRunDb(folder: string, o: { keepTokens: boolean } = { keepTok
   };
 }
 
+function checkMetrics({ phase, step, metrics }: StepRecord): void {
+  for (const [name, value] of Object.entries(metrics))
+    if (!Number.isFinite(value))
+      throw new InvariantError({
+        what: `metric \`${name}\` is not a finite number`,
+        where: `${phase} step ${step}`,
+        got: String(value),
+      });
+}
+
 function open(path: string): Database.Database {
   try {
     const db = new Database(path);
     db.pragma("journal_mode = WAL");
     db.pragma("synchronous = FULL"); // a checkpoint never outlives the steps before it, not even a power cut
     db.exec(schema);
+    // A run that began before episodes were kept with all of their question goes on without it.
+    if (!hasTasks(db)) db.exec("ALTER TABLE trajectories ADD COLUMN task TEXT");
     return db;
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
@@ -162,7 +187,15 @@ function open(path: string): Database.Database {
   }
 }
 
-interface TrajectoryRow {
+/** Does the store keep what a question says beside its words: data set, hops, ids of gold passages? */
+export const hasTasks = (db: Database.Database): boolean =>
+  db.prepare("SELECT 1 FROM pragma_table_info('trajectories') WHERE name = 'task'").get() !== undefined;
+
+const taskText = ({ dataset, hops, supportingIds }: Task) =>
+  JSON.stringify({ dataset, hops, ...(supportingIds ? { supportingIds } : {}) });
+
+/** A row of the table of trajectories, as it is stored. */
+export interface TrajectoryRow {
   step: number;
   grp: number;
   member: number;
@@ -180,7 +213,8 @@ interface TrajectoryRow {
   logprobs: Buffer | null;
 }
 
-type PackedSegment = {
+/** A segment as it is stored: its tokens as their number alone. */
+export type PackedSegment = {
   seat: string;
   source: Segment["source"];
   text: string;
@@ -207,7 +241,7 @@ function pack(sequences: readonly Sequence[], keepTokens: boolean) {
   return { segments: JSON.stringify(segments), tokens: bytes(tokens), logprobs: bytes(logprobs) };
 }
 
-function unpack(row: TrajectoryRow): StoredTrajectory {
+export function unpack(row: TrajectoryRow): StoredTrajectory {
   const packed = JSON.parse(row.segments) as PackedSegment[];
   const tokens = row.tokens && new Int32Array(new Uint8Array(row.tokens).buffer);
   const logprobs = row.logprobs && new Float32Array(new Uint8Array(row.logprobs).buffer);

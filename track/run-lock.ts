@@ -7,7 +7,10 @@ export interface RunLock {
   release(): void;
 }
 
-/** Files that the lock leaves in a run folder. */
+/**
+ * Files of the lock in a run folder. The empty run.lock stays when the run is over: were it removed, a process that had
+ * opened it just before and one that made it anew would both hold "the" lock.
+ */
 export const lockFiles = ["run.lock", "run.pid"] as const;
 
 /**

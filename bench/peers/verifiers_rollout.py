@@ -1,9 +1,11 @@
-"""The peer of bench/rollout.ts: the same episodes through verifiers' MultiTurnEnv, in-process, instant stub client.
+"""The peer of bench/rollout.ts: the same episodes through verifiers' MultiTurnEnv, against an instant policy.
 
-Usage: python verifiers_rollout.py workload.json
-Prints one JSON line: {"text": ..., "tokens": ..., "version": ...}, turns per CPU second of two paths:
+Usage: python verifiers_rollout.py workload.json [BASE_URL]
+Prints one JSON line: {"version": ..., NAME: turns per CPU second, ...}. In process, without BASE_URL:
   text    a stub `Client` that gives text alone: its cheapest path, no ids, nothing to train on
   tokens  its own OpenAI client over a stub AsyncOpenAI whose replies carry token ids and logprobs, as vLLM's do
+Against a server, with BASE_URL ("http://127.0.0.1:8000/v1"):
+  http    its own OpenAI client as its ClientConfig makes it by default; ids and logprobs are asked for and kept
 Needs: pip install verifiers==0.1.14
 """
 
@@ -20,7 +22,7 @@ import verifiers as vf
 from datasets import Dataset
 from openai.types.chat import ChatCompletion
 from verifiers.clients import Client, OpenAIChatCompletionsClient
-from verifiers.types import Response, ResponseMessage
+from verifiers.types import ClientConfig, Response, ResponseMessage
 
 logging.disable(logging.WARNING)
 WORD = re.compile(r"\w+")
@@ -132,35 +134,58 @@ class SearchEnv(vf.MultiTurnEnv):
         return [{"role": "user", "content": f"<information>{shown}</information>"}]
 
 
-async def main(path):
+SAMPLING = {
+    "temperature": 1.0,
+    "max_tokens": 500,
+    "stop": ["</search>"],
+    "logprobs": True,
+    "extra_body": {
+        "return_token_ids": True,
+        "include_stop_str_in_output": True,
+        "skip_special_tokens": False,
+    },
+}
+
+
+async def main(path, base_url=None):
     with open(path, encoding="utf-8") as file:
         workload = json.load(file)
     questions = workload["questions"]
     size = workload["groupSize"]
-    rows = [{"question": q["question"], "answer": "x"} for q in questions]
+    shown = {q["question"]: f"<question> {q['question']} </question>" for q in questions}
     env = SearchEnv(
         Index(workload["passages"]),
-        dataset=Dataset.from_list(rows),
+        dataset=Dataset.from_list([{"question": text, "answer": "x"} for text in shown.values()]),
         rubric=vf.Rubric(funcs=[lambda completion, **kwargs: 0.0]),
         max_turns=4,
     )
-    turns = {q["question"]: q["turns"] for q in questions}
     inputs = [row for row in env.get_dataset().to_list() for _ in range(size)]
-    clients = {"text": StubClient(turns), "tokens": OpenAIChatCompletionsClient(stub_openai(turns))}
+    turns = {shown[q["question"]]: q["turns"] for q in questions}
+    if base_url is None:
+        clients = {"text": StubClient(turns), "tokens": OpenAIChatCompletionsClient(stub_openai(turns))}
+    else:
+        clients = {"http": OpenAIChatCompletionsClient(ClientConfig(api_base_url=base_url, api_key_var="NO_KEY"))}
     result = {"version": importlib.metadata.version("verifiers")}
     for name, client in clients.items():
         rates = []
-        for _ in range(REPEATS):
+        for _ in range(REPEATS if base_url is None else REPEATS - 1):
             start = time.process_time()
-            outputs = await env.generate(inputs, client, "stub", max_concurrent=64, state_columns=["trajectory"])
+            outputs = await env.generate(
+                inputs,
+                client,
+                "stub",
+                sampling_args=SAMPLING if base_url else None,
+                max_concurrent=64,
+                state_columns=["trajectory"],
+            )
             seconds = time.process_time() - start
             count = sum(int(o["metrics"]["num_turns"]) for o in outputs["outputs"])
             assert count == 3 * len(inputs), count
             step = outputs["outputs"][0]["trajectory"][0]
-            assert (step["tokens"] is not None) == (name == "tokens"), step["tokens"]
+            assert (step["tokens"] is not None) == (name != "text"), step["tokens"]
             rates.append(count / seconds)
-        result[name] = sorted(rates[1:])[(REPEATS - 1) // 2]
+        result[name] = sorted(rates[1:])[(len(rates) - 1) // 2]
     print(json.dumps(result))
 
 
-asyncio.run(main(sys.argv[1]))
+asyncio.run(main(*sys.argv[1:]))

@@ -179,6 +179,11 @@ export const elementwise: KernelTable = {
     return g.cast(x, dtype);
   }),
   Select: kernel("condition t e", (g, [condition, t, e]) => select(g, condition, t, e)),
+  /** Our own: c + a·b rounded once. In float64 the product is exact, and the sum's own rounding does not show. */
+  MulAdd: kernel("a b c", (g, [a, b, c]) => {
+    const [x, y, z] = [a, b, c].map((value) => g.cast(value, "float64")) as [Value, Value, Value];
+    return g.cast(binary(g, "Add", z, binary(g, "Mul", x, y)), "float32");
+  }),
   Softmax: kernel<{ dim: number }>("logits", (g, [x], { dim }) =>
     g.op("Softmax", [float(g, x)], { ...same(x, "float32"), attrs: { axis: dim } }),
   ),

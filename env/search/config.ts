@@ -1,6 +1,10 @@
 import { z } from "zod";
 import { filePath } from "../../core/path-schema.ts";
 
+/** What can answer a search: the rows of stand-ins.ts. */
+export const retrieverNames = ["engine", "empty", "random", "oracle"] as const;
+export type RetrieverName = (typeof retrieverNames)[number];
+
 /** Section `search`: what the policy searches. */
 export const searchConfig = z
   .strictObject({
@@ -28,6 +32,19 @@ export const searchConfig = z
       .describe(
         "Engine memory: words that are in a larger share of the passages are passed over, as stop words are, unless a query has no others. 1 passes over none.",
       ),
+    retriever: z
+      .enum(retrieverNames)
+      .default("engine")
+      .describe(
+        "What answers a search. engine: the engine above; the others measure what it is worth. empty: nothing is found; random: passages drawn at random; oracle: the question's gold passages, then what the engine finds.",
+      ),
+    budget: z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        "Searches of an episode that are answered; further ones find nothing. A query asked again does not count. All when absent.",
+      ),
     cacheEntries: z
       .int()
       .min(0)
@@ -48,6 +65,14 @@ export const searchConfig = z
     path: ["index"],
     message: "engine memory has no index folder: set `engine: lancedb`, or leave `index` out",
   })
+  .refine(
+    ({ engine, retriever, corpus }) =>
+      engine !== "lancedb" || corpus !== undefined || !["random", "oracle"].includes(retriever),
+    {
+      path: ["corpus"],
+      message: "retrievers random and oracle read their passages from the corpus: name it beside the index",
+    },
+  )
   .refine(({ engine, maxDocumentShare }) => engine === "memory" || maxDocumentShare === 1, {
     path: ["maxDocumentShare"],
     message: "only engine memory passes over common words",

@@ -73,6 +73,7 @@ describe("openRetriever", () => {
     expect(problems({ engine: "lancedb", index: "x", maxDocumentShare: 0.5 })).toHaveLength(1);
     expect(searchConfig.parse({})).toEqual({
       engine: "memory",
+      retriever: "engine",
       maxDocumentShare: 1,
       cacheEntries: 20_000,
       timeoutMs: 30_000,

@@ -1,6 +1,9 @@
-/** Programs are compiled once per shape, so sizes are rounded up to a few values. Ascending. */
+/**
+ * Programs are compiled once per shape, so sizes are rounded up to a few values. Ascending. Never one row: ONNX Runtime
+ * multiplies a lone row by another kernel, whose sums are not the trainer's to the bit.
+ */
 export const rowBuckets: readonly number[] = [
-  1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024,
+  2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024,
 ];
 
 /** Rows of a prefill call: fewer, because each also comes with several lengths. */
@@ -8,8 +11,8 @@ export const prefillRowBuckets: readonly number[] = [1, 4, 16, 32, 64, 128];
 
 export const mostRows = rowBuckets.at(-1) as number;
 
-/** New tokens of a prefill call. Longer extensions go in several calls. */
-export const lengthBuckets: readonly number[] = [1, 8, 16, 32, 48, 64, 96, 128, 192, 256];
+/** New tokens of a prefill call, more than one for the same reason. Longer extensions go in several calls. */
+export const lengthBuckets: readonly number[] = [8, 16, 32, 48, 64, 96, 128, 192, 256];
 
 /** Most tokens (rows × length) of one prefill call: more gains no speed and costs memory. */
 export const prefillTokens = 2048;

@@ -120,7 +120,7 @@ describe("the cached decoder gives the same numbers", () => {
     const step = engine.jit(
       "step",
       (p: Record<string, Tensor>, x: Record<string, Tensor>, k: Tensor[], v: Tensor[]) =>
-        call(k.map((key, i) => ({ k: key, v: v[i]! })))(p, x),
+        call(k.map((key, i) => ({ k: key, v: v[i]!, at: x.at! })))(p, x),
     );
 
     // Row 0 starts with 3 tokens, row 1 with 2: the cache slot after a row's own tokens stays masked for it.
@@ -171,10 +171,8 @@ describe("the cached decoder gives the same numbers", () => {
         {
           ids: ints([b, 1], [at(0, lengths[0]!), at(1, lengths[1]!)]),
           ...rotaryRows(config, lengths, [b, 1]),
-          mask: floats([b, 1, 1, slots + 1], (i) => {
-            const [row, column] = [Math.floor(i / (slots + 1)), i % (slots + 1)];
-            return column === slots || column < lengths[row]! ? 0 : MASKED;
-          }),
+          mask: floats([b, 1, 1, slots], (i) => (i % slots <= lengths[Math.floor(i / slots)]! ? 0 : MASKED)),
+          at: ints([b], lengths),
         },
         caches.k,
         caches.v,

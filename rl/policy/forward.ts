@@ -55,9 +55,9 @@ export interface ExtendInputs {
   /** [B*T, headDim/2] from `rotaryRows`: where those tokens stand. */
   readonly cos: Tensor;
   readonly sin: Tensor;
-  /** [B, 1, T, Tc+T] additive, 0 or MASKED: which cached keys, then which of these T, each token sees. */
+  /** [B, 1, T, S] additive, 0 or MASKED: which slots each token sees, its own included; S is T without caches. */
   readonly mask: Tensor;
-  /** One per layer, or [] when nothing is cached yet (prefill, Tc = 0). */
+  /** One per layer, or [] when nothing is cached yet. */
   readonly caches: readonly LayerCache[];
 }
 

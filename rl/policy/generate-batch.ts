@@ -4,7 +4,7 @@ import { bucketUp, rowBuckets, slotBucket } from "./buckets.ts";
 import { commonPrefix, type Kept } from "./kv-store.ts";
 import { prefill } from "./prefill.ts";
 import type { LogitsRow } from "./sample-token.ts";
-import { chunkOf, Member, type SamplingRow } from "./sampling-row.ts";
+import { chunkOf, Member, type SamplingRow, temperatureOf } from "./sampling-row.ts";
 
 export interface Indexed {
   readonly index: number;
@@ -43,7 +43,7 @@ export async function generateBatch(requests: readonly Indexed[], context: Batch
   }
 }
 
-/** One row per distinct prompt, what its sequence already holds loaded into the cache, the most to compute first. */
+/** One row per distinct prompt and temperature, what its sequence already holds loaded into the cache, the most to compute first. */
 function openRows(
   members: readonly Member[],
   capacity: number,
@@ -51,7 +51,7 @@ function openRows(
 ): SamplingRow[] {
   const groups = new Map<string, Member[]>();
   for (const member of members) {
-    const key = member.request.prompt.join();
+    const key = `${temperatureOf(member)}:${member.request.prompt.join()}`;
     const group = groups.get(key);
     if (group) group.push(member);
     else groups.set(key, [member]);

@@ -80,7 +80,35 @@ export function project(
   return tf.add(y, times(low, weight(weights, b)));
 }
 
+/**
+ * Widest product whose sums are blocked by hand, at the price of copying w: two threads cut wider ones into more than
+ * 64 columns each, which blocks nothing otherwise. 64 columns more for every further thread that should agree to the bit.
+ */
+const NARROW = 128;
+
 /** x [N, in] times w [out, in] transposed. */
 export function times(x: Tensor, w: Tensor): Tensor2D {
+  const [n, inner] = x.shape as [number, number];
+  const out = w.shape[0] as number;
+  const block = sumBlock(out);
+  if (n >= out || out > NARROW || inner <= block) return product(x, w);
+  // Of fewer rows than columns ONNX Runtime gives each thread some columns, and blocks the sums by how many those are.
+  let sum: Tensor2D | undefined;
+  for (let from = 0; from < inner; from += block) {
+    const length = Math.min(block, inner - from);
+    const part = product(tf.slice(x, [0, from], [n, length]), tf.slice(w, [0, from], [out, length]));
+    sum = sum ? tf.add(sum, part) : part;
+  }
+  return sum as Tensor2D;
+}
+
+function product(x: Tensor, w: Tensor): Tensor2D {
   return tf.matMul(x as Tensor2D, w as Tensor2D, false, true);
+}
+
+/** How many products ONNX Runtime's matrix product (MLAS SgemmOperation) chains before it adds them to the result. */
+export function sumBlock(columns: number): number {
+  let [wide, deep] = [128, 128];
+  for (; wide > 16 && wide / 2 >= columns; wide /= 2) deep *= 2;
+  return deep;
 }

@@ -10,6 +10,6 @@ export interface Policy {
   /** Weights that learn: all of them, or the LoRA matrices under PEFT names. */
   readonly trainable: Params;
   readonly lora?: LoraConfig;
-  /** 0 as RL begins; +1 with every published update. */
+  /** 0 as RL begins; +1 with every optimiser step, whether or not it is published. */
   readonly version: number;
 }

@@ -31,9 +31,11 @@ export class Member {
     return this.tokens.length < this.#limit ? undefined : this.#outOfRoom();
   }
 
-  /** Draws the next token from a row of logits; a finish when it was the last. */
+  /** Draws the next token from a row of logits at its temperature; a finish when it was the last. */
   draw(logits: LogitsRow): Finish | undefined {
-    const { token, logprob } = sampleToken(logits, this.request.params, this.#random());
+    const { params } = this.request;
+    const scaled = { ...params, temperature: params.temperature === 0 ? 0 : 1 };
+    const { token, logprob } = sampleToken(logits, scaled, this.#random());
     this.tokens.push(token);
     this.logprobs.push(logprob);
     if (this.#tokenizer.eosIds.includes(token)) return "eos";
@@ -53,8 +55,8 @@ export class Member {
 }
 
 /**
- * One sequence of the cache and the members that have written exactly it so far. They share its every
- * forward pass, and part into rows of their own when they draw different tokens.
+ * One sequence of the cache and the members that have written exactly it so far, at one temperature. They share
+ * its every forward pass, and part into rows of their own when they draw different tokens.
  */
 export interface SamplingRow {
   members: Member[];
@@ -64,8 +66,14 @@ export interface SamplingRow {
   pending: readonly number[];
 }
 
+/** The temperature of a member's log-probabilities; greedy ones are at 1. */
+export function temperatureOf({ request }: Member): number {
+  return request.params.temperature || 1;
+}
+
 /** The first `length` pending tokens as a chunk for the forward call. */
 export function chunkOf(row: SamplingRow, length = Number.POSITIVE_INFINITY): Chunk {
   const { pending, cached } = row;
-  return { tokens: pending.length <= length ? pending : pending.slice(0, length), at: cached };
+  const tokens = pending.length <= length ? pending : pending.slice(0, length);
+  return { tokens, at: cached, temperature: temperatureOf(row.members[0] as Member) };
 }

@@ -13,8 +13,8 @@ test.each([
   ["tokenMeanSampled", { sampledTokens: 20 }, 0.9],
   ["seqMeanTokenMean", {}, 1.5],
   ["seqMeanTokenSum", {}, 9],
-  ["constant", { maxTokens: 10 }, 0.9],
-  ["constant", { maxTokens: 16 }, 0.5625],
+  ["constant", { constantTokens: 10 }, 0.9],
+  ["constant", { constantTokens: 16 }, 0.5625],
 ] as [AggregationName, object, number][])("%s %j → %f", (name, denominators, expected) => {
   const weights = aggregations[name](lengths, denominators);
   expect(aggregate(losses, weights)).toBeCloseTo(expected, 12);
@@ -29,7 +29,7 @@ test("ten tokens of loss 1 beside a thousand of loss 0 → 0.0099, not 0.5", () 
 });
 
 test("a sequence without policy tokens changes nothing, and a step of such is 0", () => {
-  const denominators = { sampledTokens: 20, maxTokens: 10 };
+  const denominators = { sampledTokens: 20, constantTokens: 10 };
   for (const name of Object.keys(aggregations) as AggregationName[]) {
     const without = aggregate(losses, aggregations[name](lengths, denominators));
     const withEmpty = aggregate([...losses, [0, 0, 0]], aggregations[name]([...lengths, 0], denominators));
@@ -39,7 +39,7 @@ test("a sequence without policy tokens changes nothing, and a step of such is 0"
 });
 
 test("a missing denominator is an error, not a silent 1", () => {
-  expect(() => aggregations.constant([1])).toThrow(/maxTokens/);
+  expect(() => aggregations.constant([1])).toThrow(/constantTokens/);
   expect(() => aggregations.tokenMeanSampled([1], { sampledTokens: 0 })).toThrow(/sampledTokens/);
 });
 

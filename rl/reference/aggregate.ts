@@ -3,14 +3,14 @@ import { zip } from "../../core/zip.ts";
 
 /** What an aggregation may need beside the lengths. */
 export interface Denominators {
-  /** Policy tokens of all groups sampled in the step, dropped ones included. */
+  /** Policy tokens of all groups sampled for one optimiser step, dropped ones included. */
   readonly sampledTokens?: number;
-  /** L_max of Dr.GRPO: most policy tokens a response may have. */
-  readonly maxTokens?: number;
+  /** A fixed number of tokens a row (`rl.constantTokens`): Dr.GRPO's L_max, the most a response may have. */
+  readonly constantTokens?: number;
 }
 
 /**
- * Weight of one sequence's summed token losses, for each sequence of the *whole step*, from the number of its policy
+ * Weight of one sequence's summed token losses, for each sequence of *one optimiser step*, from the number of its policy
  * tokens, [S] → [S]. Loss = Σ_i weight_i · Σ_t mask·loss, so no split into micro-batches can change it.
  */
 export type Aggregation = (lengths: readonly number[], denominators?: Denominators) => number[];
@@ -29,7 +29,7 @@ const rows = {
   /** Token sum over a constant length, mean over sequences (Dr.GRPO). */
   constant: (lengths, denominators) =>
     lengths.map((n) =>
-      n === 0 ? 0 : 1 / (filled(lengths) * positive("maxTokens", denominators?.maxTokens)),
+      n === 0 ? 0 : 1 / (filled(lengths) * positive("constantTokens", denominators?.constantTokens)),
     ),
 } satisfies Record<string, Aggregation>;
 
@@ -43,7 +43,7 @@ export function aggregate(losses: readonly (readonly number[])[], weights: reado
 
 const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 const filled = (lengths: readonly number[]) => lengths.filter((n) => n > 0).length;
-/** A step without a policy token has loss 0, not NaN. */
+/** An optimiser step without a policy token has loss 0, not NaN. */
 const atLeastOne = (n: number) => Math.max(n, 1);
 
 function positive(name: string, value: number | undefined): number {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clippedTokens, type SurrogateInput, sequenceRatio, surrogates } from "./surrogate.ts";
+import { clipRules, type SurrogateInput, sequenceRatio, surrogates } from "./surrogate.ts";
 
 const one = (ratio: number, advantage: number): SurrogateInput => ({
   logprobs: [-2 + Math.log(ratio)],
@@ -57,15 +57,43 @@ describe("gspo", () => {
   });
 });
 
-test("clipped tokens by side: only where the clip takes the gradient away", () => {
+describe("what each surrogate clips", () => {
   const input: SurrogateInput = {
-    logprobs: [2, 1.25, 0.5, 0.5, 9].map((ratio) => Math.log(ratio)),
-    oldLogprobs: [0, 0, 0, 0, 0],
-    advantages: [-1, 1, -1, 1, 1],
-    mask: [1, 1, 1, 1, 0],
+    logprobs: [2, 1.25, 0.5, 0.5, 9, 1.25].map((ratio) => Math.log(ratio)),
+    oldLogprobs: [0, 0, 0, 0, 0, 0],
+    advantages: [-1, 1, -1, 1, 1, 0],
+    mask: [1, 1, 1, 1, 0, 1],
   };
-  expect(clippedTokens(input, even)).toEqual({ low: 1, high: 1, tokens: 4 });
-  expect(clippedTokens(input, higher)).toEqual({ low: 1, high: 0, tokens: 4 });
+
+  test("ppoClip: only where the clip takes the gradient away", () => {
+    expect(clipRules.ppoClip!(input, even)).toEqual([0, 1, -1, 0, 0, 0]);
+    expect(clipRules.ppoClip!(input, higher)).toEqual([0, 0, -1, 0, 0, 0]);
+  });
+
+  test("cispo: both sides, whatever the sign of the advantage", () => {
+    expect(clipRules.cispo!(input, even)).toEqual([1, 1, -1, -1, 0, 1]);
+  });
+
+  test("gspo: a whole sequence by its own ratio, or none of it", () => {
+    // Geometric mean of the five ratios: (2·1.25·0.5·0.5·1.25)^(1/5) = 0.951; no token's own ratio matters.
+    expect(clipRules.gspo!(input, even)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(clipRules.gspo!(input, { clipLow: 0.01, clipHigh: 0.01 })).toEqual([-1, 0, -1, 0, 0, 0]);
+  });
+
+  test("reinforce has nothing to clip", () => expect(clipRules.reinforce).toBeUndefined());
+
+  test("a token is clipped exactly where the loss stops following its ratio", () => {
+    for (const name of ["ppoClip", "gspo"] as const)
+      for (const advantage of [-1, 1])
+        for (const ratio of [0.5, 0.79, 0.81, 1, 1.19, 1.21, 2]) {
+          const at = (r: number) => surrogates[name](one(r, advantage), even)[0]!;
+          const flat = Math.abs(at(ratio * 1.001) - at(ratio)) < 1e-12;
+          expect(
+            clipRules[name]!(one(ratio, advantage), even)[0] !== 0,
+            `${name} ${advantage} ${ratio}`,
+          ).toBe(flat);
+        }
+  });
 });
 
 test("laws: masked tokens give 0; at ρ = 1 ppoClip and gspo are −A; ppoClip is never below the unclipped loss", () => {

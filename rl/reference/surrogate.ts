@@ -18,17 +18,20 @@ export interface ClipRange {
 /** Per-token losses of one sequence, [T] → [T], to be minimised; 0 where the mask is 0. */
 export type Surrogate = (input: SurrogateInput, clip: ClipRange) => number[];
 
+/** exp would overflow float32 past 88; a log ratio beyond ±20 is a bug elsewhere, not a training signal. */
+export const maxLogRatio = 20;
+
 const rows = {
   /** max(−Aρ, −A·clip(ρ)) (PPO; DAPO's separate bounds). */
   ppoClip: (input, clip) =>
     perToken(input, (advantage, logRatio) => {
-      const ratio = Math.exp(clamp(logRatio, -20, 20));
+      const ratio = Math.exp(clamp(logRatio, -maxLogRatio, maxLogRatio));
       return clippedLoss(advantage, ratio, clip);
     }),
   /** −sg[clip(ρ)]·A·log π: no token is dropped (MiniMax-M1). */
   cispo: (input, { clipLow, clipHigh }) =>
     perToken(input, (advantage, logRatio, logprob) => {
-      const ratio = Math.exp(clamp(logRatio, -20, 20));
+      const ratio = Math.exp(clamp(logRatio, -maxLogRatio, maxLogRatio));
       return -clamp(ratio, 1 - clipLow, 1 + clipHigh) * advantage * logprob;
     }),
   /** PPO's loss with the sequence's geometric mean ratio at every token (GSPO); aggregate with seqMeanTokenMean. */
@@ -53,22 +56,29 @@ export function sequenceRatio({ logprobs, oldLogprobs, mask }: SurrogateInput): 
   return Math.exp(Math.min(sum / Math.max(tokens, 1), 10));
 }
 
-/** Policy tokens whose ratio was clipped so that they carry no gradient, by side. */
-export function clippedTokens(
-  { logprobs, oldLogprobs, advantages, mask }: SurrogateInput,
-  { clipLow, clipHigh }: ClipRange,
-): { low: number; high: number; tokens: number } {
-  const counts = { low: 0, high: 0, tokens: 0 };
-  logprobs.forEach((logprob, t) => {
-    if (mask[t] !== 1) return;
-    const ratio = Math.exp(logprob - (oldLogprobs[t] as number));
-    const advantage = advantages[t] as number;
-    counts.tokens++;
-    if (ratio < 1 - clipLow && advantage < 0) counts.low++;
-    if (ratio > 1 + clipHigh && advantage > 0) counts.high++;
-  });
-  return counts;
-}
+/** Where a surrogate clips its ratio: −1 below, 1 above, 0 not, for each token; [T] → [T], 0 where the mask is 0. */
+export type ClipRule = (input: SurrogateInput, clip: ClipRange) => number[];
+
+/** One rule for each surrogate; `reinforce` has no ratio to clip. */
+export const clipRules: Readonly<Record<SurrogateName, ClipRule | undefined>> = {
+  /** Where the clip takes the gradient away: below with A < 0, above with A > 0. */
+  ppoClip: (input, clip) =>
+    perToken(input, (advantage, logRatio) => lost(advantage, Math.exp(logRatio), clip)),
+  /** Where the weight sg[clip(ρ)] is not ρ, whatever the sign of A. */
+  cispo: (input, clip) => perToken(input, (_, logRatio) => side(Math.exp(logRatio), clip)),
+  /** As ppoClip, with the ratio of the whole sequence: all its tokens or none. */
+  gspo: (input, clip) => {
+    const ratio = sequenceRatio(input);
+    return perToken(input, (advantage) => lost(advantage, ratio, clip));
+  },
+  reinforce: undefined,
+};
+
+const side = (ratio: number, { clipLow, clipHigh }: ClipRange) =>
+  ratio < 1 - clipLow ? -1 : ratio > 1 + clipHigh ? 1 : 0;
+/** Only a token that is pushed further out on the side where it is loses its gradient. */
+const lost = (advantage: number, ratio: number, clip: ClipRange) =>
+  side(ratio, clip) === Math.sign(advantage) ? side(ratio, clip) : 0;
 
 function clippedLoss(advantage: number, ratio: number, { clipLow, clipHigh, dualClip }: ClipRange): number {
   const loss = Math.max(-advantage * ratio, -advantage * clamp(ratio, 1 - clipLow, 1 + clipHigh));

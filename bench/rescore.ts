@@ -1,0 +1,147 @@
+/**
+ * Scoring stored episodes: how long `forager rescore` takes over a run of 100,000, and trajectories scored a second
+ * against Search-R1's rules in Python, both with the episodes in memory, in rounds that alternate.
+ *
+ *   npx tsx bench/rescore.ts                              [--episodes 100000] [--rounds 5] [--folder DIR] [--python python3]
+ *
+ * The run is written to a temporary folder (about 20 KB an episode) and removed, unless `--folder` names one, which is
+ * used again when it is there.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { loadConfig } from "../configs/load-config.ts";
+import { rewardConfig } from "../reward/config.ts";
+import type { RewardPresetName } from "../reward/presets.ts";
+import { makeScorer } from "../reward/scorer.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
+import { makeOutput } from "../scripts/output.ts";
+import { loadReward } from "../scripts/rescore-reward.ts";
+import { rescore } from "../scripts/rescore-work.ts";
+import { openGroups } from "../track/stored-groups.ts";
+import { median } from "./harness.ts";
+import { makeStoredRun } from "./stored-run.ts";
+
+const { values } = parseArgs({
+  options: {
+    episodes: { type: "string", default: "100000" },
+    rounds: { type: "string", default: "5" },
+    folder: { type: "string" },
+    python: { type: "string", default: "python3" },
+  },
+});
+const whole = z.coerce.number().int().min(1);
+const rounds = whole.parse(values.rounds);
+const root = values.folder ?? mkdtempSync(join(tmpdir(), "forager-rescore-"));
+const folder = join(root, "run");
+const say = (line: string) => process.stdout.write(`${line}\n`);
+
+interface Time {
+  readonly seconds: number;
+  readonly cpu: number;
+}
+
+async function timed<T>(work: () => T | Promise<T>): Promise<{ result: T } & Time> {
+  const [wall, cpu] = [performance.now(), process.cpuUsage()];
+  const result = await work();
+  const { user, system } = process.cpuUsage(cpu);
+  return { result, seconds: (performance.now() - wall) / 1e3, cpu: (user + system) / 1e6 };
+}
+
+async function wholeRun(): Promise<void> {
+  const { config } = loadConfig(join(folder, "config.yaml"));
+  for (const preset of ["dmi", "search-r1", "r1-searcher"]) {
+    const fresh = loadReward(undefined, [`reward.preset=${preset}`], { folder, config });
+    const { result, seconds, cpu } = await timed(() =>
+      rescore({
+        ...{ folder, config, fresh, own: {}, examples: 5, evals: false },
+        ...{ output: makeOutput({ json: false, quiet: true }), signal: new AbortController().signal },
+      }),
+    );
+    const { episodes, advantages, best } = result.found.all;
+    const memory = Math.round(process.resourceUsage().maxRSS / 1024);
+    say(
+      `${preset}: ${episodes} stored episodes in ${seconds.toFixed(1)} s (${cpu.toFixed(1)} CPU s), ${Math.round(episodes / seconds)} a second, at most ${memory} MB; ${advantages.flipped} signs, ${best.flipped} best members`,
+    );
+  }
+}
+
+/** Search-R1's rule and the preset that is the same. */
+const rules: readonly { readonly rule: string; readonly preset: RewardPresetName }[] = [
+  { rule: "em", preset: "search-r1" },
+  { rule: "format", preset: "search-r1-format" },
+];
+
+function some(n: number): Trajectory[] {
+  const store = openGroups(folder, 1);
+  const found: Trajectory[] = [];
+  for (const { groups } of store.steps()) {
+    found.push(...groups.flatMap(({ members }) => members.map(({ trajectory }) => trajectory)));
+    if (found.length >= n) break;
+  }
+  store.close();
+  return found;
+}
+
+async function against(python: string): Promise<void> {
+  const episodes = some(8192);
+  const file = join(root, "episodes.jsonl");
+  const text = ({ sequences }: Trajectory) => {
+    const [prompt, ...rest] = sequences.flatMap(({ segments }) => segments.map((segment) => segment.text));
+    return `${prompt}<|im_start|>assistant\n${rest.join("")}`;
+  };
+  const rows = episodes.map((each) => JSON.stringify({ text: text(each), golds: each.task.goldenAnswers }));
+  writeFileSync(file, `${rows.join("\n")}\n`);
+  const child = spawn(python, [fileURLToPath(new URL("peers/search_r1_reward.py", import.meta.url)), file], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const reply = async () => {
+    const { value, done } = await lines.next();
+    if (done) throw new Error("the peer ended");
+    return JSON.parse(value as string) as Time & { total: number; version: string };
+  };
+  const { version } = await reply();
+  for (const { rule, preset } of rules) {
+    const times: { ours: Time[]; theirs: Time[] } = { ours: [], theirs: [] };
+    for (let round = 0; round <= rounds; round++) {
+      // Made anew, so that gold answers are normalised in each round, as theirs are.
+      const score = makeScorer(rewardConfig.parse({ preset }));
+      const ours = await timed(() => episodes.reduce((sum, each) => sum + score(each).reward, 0));
+      child.stdin.write(`${rule}\n`);
+      const theirs = await reply();
+      if (Math.abs(ours.result - theirs.total) > 1e-6)
+        throw new Error(`${rule}: the two disagree, ${ours.result} and ${theirs.total}`);
+      if (round === 0) continue; // the first warms both
+      times.ours.push(ours);
+      times.theirs.push(theirs);
+    }
+    const rate = (list: readonly Time[], key: keyof Time) =>
+      episodes.length / median(list.map((t) => t[key]));
+    const [mine, other] = [rate(times.ours, "seconds"), rate(times.theirs, "seconds")];
+    const perCpu = rate(times.ours, "cpu") / rate(times.theirs, "cpu");
+    say(
+      `${rule}: ours ${Math.round(mine)} trajectories a second, Python ${version} ${Math.round(other)}; ${(mine / other).toFixed(1)}x, ${perCpu.toFixed(1)}x a CPU second (${episodes.length} episodes, medians of ${rounds} rounds, same total)`,
+    );
+  }
+  child.stdin.end();
+}
+
+try {
+  if (!existsSync(join(folder, "run.db"))) {
+    const { result, seconds } = await timed(() => makeStoredRun(folder, whole.parse(values.episodes)));
+    say(
+      `written: ${result} episodes, ${(statSync(join(folder, "run.db")).size / 1e9).toFixed(2)} GB in ${seconds.toFixed(0)} s`,
+    );
+  }
+  say(`load ${loadavg()[0]?.toFixed(1)}`);
+  await wholeRun();
+  await against(values.python);
+} finally {
+  if (values.folder === undefined) rmSync(root, { recursive: true, force: true });
+}
