@@ -33,6 +33,7 @@ export type { ScriptedSeat } from "./env/testing.ts";
 export { scriptedSeat } from "./env/testing.ts";
 export type { Interval } from "./eval/wilson.ts";
 export { wilson } from "./eval/wilson.ts";
+export { atStep, scoreAll, scoreGroups } from "./reward/score-all.ts";
 export type { Scored, Scorer } from "./reward/scored.ts";
 export { makeScorer } from "./reward/scorer.ts";
 export type {
@@ -55,3 +56,4 @@ export type {
 export type { Forager } from "./scripts/define.ts";
 export { defineForager } from "./scripts/define.ts";
 export type { EnvironmentParts, Extensions, RewardPart } from "./scripts/extensions.ts";
+export type { Agent, AgentSaid, AgentTask } from "./serve/proxy/agent.ts";

@@ -1,3 +1,4 @@
+import { trainingOf } from "../rl/policy/config.ts";
 import type { Config } from "./schema.ts";
 
 /** What must hold between sections, each of which is right by itself. */
@@ -11,8 +12,11 @@ export interface CrossCheck {
 export const crossChecks: readonly CrossCheck[] = [
   {
     path: ["search", "corpus"],
-    check: ({ search, data }) =>
-      search.engine === "memory" && search.corpus === undefined && data.train.kind !== "world"
+    check: ({ search, data, env }) =>
+      search.engine === "memory" &&
+      search.corpus === undefined &&
+      data.train.kind !== "world" &&
+      env.name !== "agent"
         ? "questions of your own need something to search: name `search.corpus`, or an index with `engine: lancedb`"
         : undefined,
   },
@@ -24,16 +28,55 @@ export const crossChecks: readonly CrossCheck[] = [
         : undefined,
   },
   {
+    path: ["search", "retriever"],
+    check: ({ search, env }) =>
+      env.name === "agent" && (search.retriever !== "engine" || search.budget !== undefined)
+        ? "an agent searches by itself: leave `search.retriever` and `search.budget` out"
+        : undefined,
+  },
+  {
+    path: ["env", "command"],
+    check: ({ env }) => {
+      const named = [env.command, env.agent].filter((each) => each !== undefined).length;
+      if (env.name !== "agent")
+        return named > 0 ? "only an agent has a command: add `name: agent`, or leave it out" : undefined;
+      return named === 1
+        ? undefined
+        : "an agent is a `command`, or the name of one of your own: give one of the two";
+    },
+  },
+  {
     path: ["env", "observationTokens"],
     check: ({ env, model }) => {
       const context = Math.min(
         model.contextTokens ?? Number.POSITIVE_INFINITY,
         model.tiny?.contextTokens ?? Number.POSITIVE_INFINITY,
       );
-      return env.observationTokens >= context
+      return env.name !== "agent" && env.observationTokens >= context
         ? `one observation of ${env.observationTokens} tokens fills the whole context of ${context}`
         : undefined;
     },
+  },
+  {
+    path: ["endpoint"],
+    check: ({ endpoint, model }) =>
+      endpoint && trainingOf(model) !== "lora"
+        ? "what is published to servers is an adapter: give `model.path` and `training: lora`, or leave `endpoint` out"
+        : undefined,
+  },
+  {
+    path: ["endpoint", "driver"],
+    check: ({ endpoint, rl }) =>
+      endpoint?.driver === "llamacpp" && rl.steps > 0
+        ? "llama.cpp loads adapters only when it starts, so it cannot follow a training run: set rl.steps to 0 to evaluate it"
+        : undefined,
+  },
+  {
+    path: ["rl", "maxStaleness"],
+    check: ({ rl, endpoint }) =>
+      rl.maxStaleness > 0 && !endpoint
+        ? "the in-process policy samples and learns in turn: set it to 0, or name servers in `endpoint`"
+        : undefined,
   },
   {
     path: ["rollout", "prompt", "system"],

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import { packageRoot } from "../core/package-root.ts";
-import { pathMark } from "../core/path-schema.ts";
+import { fileMark, pathMark } from "../core/path-schema.ts";
 import { branches, type JsonSchema, step } from "./json-schema.ts";
 import type { Origin, Tree } from "./tree.ts";
 import { plain } from "./tree.ts";
@@ -43,6 +43,32 @@ export function resolvePaths(tree: Tree, schemas: readonly JsonSchema[]): Tree {
     };
   return typeof tree.value === "string" && isPath(tree.value, here)
     ? { ...tree, value: resolvePath(tree.value, tree.origin) }
+    : tree;
+}
+
+/**
+ * The tree with what stands in files of its own: a text where the schema says that a YAML file may hold the value is
+ * replaced by that file's content.
+ * @param read a file's content as a tree; `origin` says where its name was stated
+ */
+export function includeFiles(
+  tree: Tree,
+  schemas: readonly JsonSchema[],
+  read: (path: string, origin: Origin) => Tree,
+): Tree {
+  const value = plain(tree);
+  const below = (key: string | number) => schemas.flatMap((schema) => step(schema, value, key));
+  if (tree.kind === "list")
+    return { ...tree, items: tree.items.map((item, i) => includeFiles(item, below(i), read)) };
+  if (tree.kind === "map") {
+    const entries = [...tree.entries].map(
+      ([key, item]) => [key, includeFiles(item, below(key), read)] as const,
+    );
+    return { ...tree, entries: new Map(entries) };
+  }
+  const { value: text, origin } = tree;
+  return typeof text === "string" && text !== "" && schemas.some((schema) => schema[fileMark] === true)
+    ? read(resolvePath(text, origin), origin)
     : tree;
 }
 

@@ -4,9 +4,9 @@ import type { z } from "zod";
 import { ConfigError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { explain } from "./explain.ts";
-import { resolvePath, resolvePaths } from "./file-paths.ts";
+import { includeFiles, resolvePath, resolvePaths } from "./file-paths.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
-import { parseOverride, setAt } from "./overrides.ts";
+import { type Override, parseOverride, setAt } from "./overrides.ts";
 import { readYaml } from "./read-yaml.ts";
 import { merge, type Origin, plain, showFile, showOrigin, type Tree } from "./tree.ts";
 
@@ -24,28 +24,32 @@ const maxBytes = 1_000_000;
 /**
  * Loads a strict YAML config: `extends`, then the file itself, then the overrides, each over the one before.
  * @param path a YAML file, or `forager:NAME` for a shipped one
- * @param overrides `key.path=value`, the value in YAML
+ * @param overrides `key.path=value`, the value in YAML; or parsed ones, which may stand in a file
  * @throws ConfigError with file:line for the first thing that is wrong
  */
 export function load<S extends z.ZodType>(
   path: string,
-  overrides: readonly string[],
+  overrides: readonly (string | Override)[],
   schema: S,
 ): Loaded<z.output<S>> {
   const files: string[] = [];
   const file = resolvePath(path, { kind: "override", text: path });
-  let tree = readFile(file, [], undefined, files);
-  for (const text of overrides) {
-    const { path, value } = parseOverride(text);
+  const json = jsonSchemaOf(schema);
+  const include = (within: Tree) =>
+    includeFiles(within, [json], (path, origin) => readFile(path, [], origin, files));
+  // Before the overrides, which may reach into what is included, and after them, as they may name files too.
+  let tree = include(readFile(file, [], undefined, files));
+  for (const given of overrides) {
+    const { path, value } = typeof given === "string" ? parseOverride(given) : given;
     if (path[0] === "extends")
       throw new ConfigError({
         what: "`extends` cannot be an override",
-        where: `override \`${text}\``,
+        where: showOrigin(value.origin),
         next: "Write it in the file.",
       });
     tree = setAt(tree, path, value);
   }
-  return { ...check(tree, schema), files };
+  return { ...check(include(tree), schema), files };
 }
 
 /** A config that is not in a file: a default run, a test. */

@@ -1,14 +1,20 @@
 import { ConfigError } from "../core/errors.ts";
 import { readYaml } from "./read-yaml.ts";
-import { type Origin, type Path, showPath, type Tree } from "./tree.ts";
+import { type Origin, type Path, showOrigin, showPath, type Tree } from "./tree.ts";
+
+/** A value to be set at a path. */
+export interface Override {
+  readonly path: Path;
+  readonly value: Tree;
+}
 
 /** `rl.groupSize=16` → its path and value. The value is YAML; nothing after `=` is null. */
-export function parseOverride(text: string): { path: Path; value: Tree } {
+export function parseOverride(text: string): Override {
   const origin: Origin = { kind: "override", text };
   const where = `override \`${text}\``;
   const split = text.indexOf("=");
-  const path = text.slice(0, split).trim().split(".");
-  if (split <= 0 || path.some((step) => step === "" || step === "__proto__"))
+  const path = parsePath(text.slice(0, Math.max(0, split)));
+  if (path === undefined)
     throw new ConfigError({
       what: "not an override",
       where,
@@ -24,13 +30,19 @@ export function parseOverride(text: string): { path: Path; value: Tree } {
   return { path, value };
 }
 
+/** `rl.groupSize` → its steps; undefined where it is no path. */
+export function parsePath(text: string): string[] | undefined {
+  const path = text.trim().split(".");
+  return path.some((step) => step === "" || step === "__proto__") ? undefined : path;
+}
+
 /** The tree with one value set; maps on the way are made, list items must exist. */
 export function setAt(tree: Tree, path: Path, value: Tree, done: Path = []): Tree {
   const [step, ...rest] = path;
   if (step === undefined) return value;
   const here = [...done, step];
   const fail = (what: string, expected: string) => {
-    const where = value.origin.kind === "override" ? `override \`${value.origin.text}\`` : showPath(here);
+    const where = showOrigin(value.origin);
     return new ConfigError({ what, where, expected });
   };
   const empty: Tree = { kind: "map", origin: value.origin, entries: new Map() };

@@ -1,3 +1,4 @@
+import { fileMark, pathMark } from "../core/path-schema.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 import { configSchema } from "./schema.ts";
 
@@ -16,12 +17,16 @@ export function schemaText(): string {
   return `${JSON.stringify(withoutRequired({ ...schema, title: "Forager config", properties }), null, 2)}\n`;
 }
 
-/** Drops `required`, and marks of our own that mean nothing to an editor. */
+/** Drops `required`, and marks of our own that mean nothing to an editor; what may stand in a file may be its name. */
 function withoutRequired(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutRequired);
   if (typeof value !== "object" || value === null) return value;
   const kept = Object.entries(value).filter(
-    ([key, field]) => !(key === "required" && Array.isArray(field)) && key !== "x-path",
+    ([key, field]) => !(key === "required" && Array.isArray(field)) && key !== pathMark && key !== fileMark,
   );
-  return Object.fromEntries(kept.map(([key, field]) => [key, withoutRequired(field)]));
+  const plain = Object.fromEntries(kept.map(([key, field]) => [key, withoutRequired(field)]));
+  if (!(fileMark in value)) return plain;
+  return {
+    anyOf: [{ type: "string", description: "YAML file that holds it, relative to this one." }, plain],
+  };
 }

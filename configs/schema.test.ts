@@ -13,7 +13,8 @@ import { schemaText } from "./schema-text.ts";
 const root = packageRoot();
 const configs = join(root, "configs");
 const yamlFiles = readdirSync(configs, { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".yaml"))
+  // A benchmark is a part of a config; the test of `eval.benchmarks` below loads those.
+  .filter((name) => name.endsWith(".yaml") && !name.startsWith("benchmarks/"))
   .sort();
 const tree = (text: string) =>
   readYaml(
@@ -34,6 +35,13 @@ describe("every shipped YAML loads, and what it resolves to prints and loads bac
     const { config } = loadConfig(join(configs, name), base);
     expect(parse(printConfig(config))).toEqual(config);
   });
+});
+
+test("every shipped benchmark can be named in its place", () => {
+  const files = readdirSync(join(configs, "benchmarks")).map((name) => `forager:benchmarks/${name}`);
+  const { config } = loadConfig(join(configs, "tiny.yaml"), [`eval.benchmarks=[${files.join(", ")}]`]);
+  expect(config.eval.benchmarks.map(({ name }) => `forager:benchmarks/${name}.yaml`)).toEqual(files);
+  expect(parse(printConfig(config))).toEqual(config);
 });
 
 test("every key says what it is for", () => {

@@ -8,6 +8,7 @@ import { rewardConfig } from "../reward/config.ts";
 import { rlConfig, sftConfig } from "../rl/config.ts";
 import { modelSchema } from "../rl/policy/config.ts";
 import { rolloutConfig } from "../rollout/config.ts";
+import { endpointConfig } from "../rollout/endpoint/config.ts";
 import { trackConfig } from "../track/config.ts";
 import { crossChecks } from "./checks.ts";
 
@@ -35,6 +36,9 @@ const sections = z.strictObject({
   search: searchConfig.prefault({}).describe("What it searches."),
   env: envConfig.prefault({}).describe("How an episode is played."),
   rollout: rolloutConfig.prefault({}).describe("How groups of episodes are made."),
+  endpoint: endpointConfig
+    .optional()
+    .describe("Inference servers that sample for the policy. Without it the policy samples in this process."),
   reward: rewardConfig.prefault({}).describe("How an episode becomes a number."),
   sft: sftConfig.prefault({}).describe("The supervised warm-up."),
   rl: rlConfig.prefault({}).describe("The reinforcement learning."),

@@ -5,10 +5,10 @@ import type { Task } from "./task.ts";
 /** Where a step's questions come from. Pure: the same arguments give the same tasks, in the same order. */
 export interface TaskSource {
   /**
-   * Tasks of one step, [size]. `attempt` 0 is the step's own batch; 1, 2, … are refills when groups were
-   * dropped, and hold other tasks than the attempts before as long as there are any.
+   * Tasks of one step, [size]. `refill` 0 is the step's own batch; 1, 2, … are refills when groups were
+   * dropped, and hold other tasks than the batches before as long as there are any.
    */
-  batch(step: number, size: number, attempt?: number): readonly Task[];
+  batch(step: number, size: number, refill?: number): readonly Task[];
 }
 
 export interface BatchKey {
@@ -16,7 +16,7 @@ export interface BatchKey {
   /** From 0. */
   readonly step: number;
   readonly size: number;
-  readonly attempt?: number;
+  readonly refill?: number;
 }
 
 /**
@@ -26,7 +26,7 @@ export interface BatchKey {
  * @throws ConfigError for an empty list.
  */
 export function batch(tasks: readonly Task[], key: BatchKey): Task[] {
-  return taskSource(tasks, key.seed).batch(key.step, key.size, key.attempt) as Task[];
+  return taskSource(tasks, key.seed).batch(key.step, key.size, key.refill) as Task[];
 }
 
 /** `batch` over one list, for every step; the last epoch's permutation is kept. */
@@ -47,14 +47,14 @@ export function taskSource(tasks: readonly Task[], seed: number): TaskSource {
     return permutation(Math.floor(step / perEpoch)).slice(from, from + size);
   };
   return {
-    batch(step, size, attempt = 0) {
+    batch(step, size, refill = 0) {
       const first = own(step, size);
-      if (attempt === 0) return first;
+      if (refill === 0) return first;
       // Refills walk through what the step has not used, then through everything again.
       const used = new Set(first);
       const rest = rng(seed, "refill", step).shuffle(sorted.filter((task) => !used.has(task)));
       const pool = [...rest, ...first];
-      const from = (attempt - 1) * size;
+      const from = (refill - 1) * size;
       return Array.from({ length: size }, (_, i) => pool[(from + i) % pool.length] as Task);
     },
   };

@@ -63,6 +63,11 @@ function inKeyedOrder(names: readonly string[], seed: number, purpose: string): 
     .map(({ name }) => name);
 }
 
+/** One number for an order of questions, as an evaluation's manifest names it. */
+export function orderChecksum(ids: readonly string[]): number {
+  return seedOf(0, "order", ids.join("/"));
+}
+
 /** The tasks in a recorded order; tasks that the record does not name are left out. @throws DataError when one is missing. */
 export function inOrder(tasks: readonly Task[], order: readonly string[]): Task[] {
   const byId = new Map(tasks.map((task) => [task.id, task]));

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { filePath } from "../core/path-schema.ts";
+import { formatNames } from "./formats.ts";
 
 const share = z.number().min(0);
 
@@ -25,16 +26,42 @@ const worldKeys = {
     .describe("Clusters of 82 entities and 82 pages; 1,376 at most. A twentieth each for dev and test."),
 };
 
-const jsonlKeys = {
-  kind: z.literal("jsonl").describe("Questions from a JSONL or JSONL.gz file."),
-  path: filePath().describe("File with one {id, question, golden_answers, …} a line."),
+const fileKeys = {
+  path: filePath().describe("File of questions."),
+  format: z
+    .enum(["auto", ...formatNames])
+    .default("auto")
+    .describe(
+      "How its records are read. auto: as the first record tells; the names are listed in docs/own-data.md.",
+    ),
   limit: z.int().min(1).optional().describe("Read only the first questions of the file; all when absent."),
   hops: z
     .array(z.int().min(1))
     .min(1)
     .optional()
     .describe("Keep only questions of these hop counts; every question when absent."),
-  dataset: z.string().min(1).optional().describe("Name for questions without one; default: the file's name."),
+  split: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Keep only questions whose record names this split; every question when absent."),
+  dataset: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Name for questions without one; default: the format's, or the file's name."),
+};
+
+const jsonlKeys = {
+  kind: z
+    .literal("jsonl")
+    .describe("Questions from JSON Lines, or from one JSON array; either may be gzipped."),
+  ...fileKeys,
+};
+
+const parquetKeys = {
+  kind: z.literal("parquet").describe("Questions from a Parquet file."),
+  ...fileKeys,
 };
 
 const ownKeys = {
@@ -59,6 +86,7 @@ export const sourceConfig = z.discriminatedUnion("kind", [
       .describe("Curriculum: moves straight from `hopMix` to another mix; absent, the mix stays."),
   }),
   z.strictObject(jsonlKeys),
+  z.strictObject(parquetKeys),
   z.strictObject(ownKeys),
 ]);
 export type SourceConfig = z.infer<typeof sourceConfig>;
@@ -72,6 +100,7 @@ export const benchmarkConfig = z.discriminatedUnion("kind", [
     n: z.int().min(1).default(384).describe("Questions in the set."),
   }),
   z.strictObject(jsonlKeys),
+  z.strictObject(parquetKeys),
   z.strictObject(ownKeys),
 ]);
 export type BenchmarkConfig = z.infer<typeof benchmarkConfig>;

@@ -18,6 +18,7 @@ export const questionKeys = {
   dataset: ["dataset", "data_source"],
   hops: ["hops", "num_hops"],
   supportingIds: ["supporting_ids", "supportingIds"],
+  split: ["split", "extra_info.split"],
 } as const;
 
 /** The same for a passage: ours and BEIR's, Search-R1's `contents`. */

@@ -92,10 +92,10 @@ describe("readTasks", () => {
     ["DeepResearcher", { id: "d", reward_model: { ground_truth: "x<|answer_split|>y" } }, ["x", "y"]],
     ["numbers", { id: "n", answer: 44 }, ["44"]],
     ["a text that only looks like a list", { id: "l", answer: "[sic]" }, ["[sic]"]],
-  ])("reads the gold answers of %s", async (_, record, expected) => {
+  ])("reads the gold answers of %s", async (name, record, expected) => {
     const { tasks } = await load([{ question: "Q?", ...record }]);
     expect(tasks[0]?.goldenAnswers).toEqual(expected);
-    expect(tasks[0]).toMatchObject({ dataset: "toy", hops: 1 });
+    expect(tasks[0]).toMatchObject({ dataset: "toy", hops: name === "MuSiQue" ? 2 : 1 });
   });
 
   it("leaves out questions without usable gold and aliases that normalise to nothing, and names them", async () => {
@@ -165,8 +165,8 @@ describe("readTasks", () => {
         "DataError: toy.jsonl:1: field \`answer\` is wrong: expected a text or a list of texts, got ["x",null]. Mend this line, or leave it out.",
         "DataError: toy.jsonl:1: field \`hops\` is wrong: expected an integer of 1 or more, got 0. Mend this line, or leave it out.",
         "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got no lines. Check that the path names a file of questions, not of passages.",
-        "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got 1 left out, the first for: no question. Check that the path names a file of questions, not of passages.",
-        "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got 1 left out, the first for: no gold answer. Give the questions gold answers.",
+        "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got 1 left out, the first for: no question; the first has id, title, text. Check that the path names a file of questions, not of passages.",
+        "DataError: toy.jsonl: no question to work with: expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer, got 1 left out, the first for: no gold answer; the first has id, question, golden_answer. Give the questions gold answers.",
         "DataError: nowhere.jsonl: file not found. Check the path: in a YAML file it is relative to that file, elsewhere to the working directory.",
       ]
     `);

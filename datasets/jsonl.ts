@@ -1,18 +1,24 @@
-import { basename } from "node:path";
 import { z } from "zod";
 import { DataError } from "../core/errors.ts";
 import { readJsonl } from "../core/jsonl.ts";
-import { type Json, passageKeys, questionKeys, readCount, readId, readText, readTexts } from "./dialects.ts";
+import { type Json, passageKeys, questionKeys, readId, readText } from "./dialects.ts";
+import { askedOf, checkColumns, factsOf } from "./facts.ts";
+import { type FormatName, formatOf, formats, usedFields } from "./formats.ts";
 import { LineIndex } from "./line-index.ts";
+import { type FileKind, openRows } from "./row-file.ts";
 import type { Passage, Task } from "./task.ts";
 
 const record = z.record(z.string(), z.unknown(), { error: "a JSON object" });
 
 export interface Dropped {
   readonly id: string;
-  /** 1-based. */
+  /** 1-based: its line, or its row in a file without lines. */
   readonly line: number;
-  readonly reason: "no question" | "no gold answer" | "every gold answer normalises to nothing";
+  readonly reason:
+    | "no question"
+    | "no gold answer"
+    | "every gold answer normalises to nothing"
+    | "marked as unanswerable";
 }
 
 export interface LoadedTasks {
@@ -24,72 +30,90 @@ export interface LoadedTasks {
 }
 
 export interface ReadTasks {
-  /** JSONL or JSONL.gz. */
+  /** JSONL, a JSON array, either gzipped, or Parquet. */
   readonly path: string;
+  /** What the config calls it; absent: whatever it is. */
+  readonly kind?: FileKind | undefined;
+  /** Default `auto`: what the first record tells. */
+  readonly format?: FormatName | "auto" | undefined;
   /** The reward's normaliser; passed in because this folder knows no rewards. */
   readonly normalize: (answer: string) => string;
   /** Stop after this many kept questions. */
   readonly limit?: number | undefined;
   /** Keep only questions of these hop counts. */
   readonly hops?: readonly number[] | undefined;
-  /** Name for questions that name no data set. Default: the file's name without extensions. */
+  /** Keep only questions whose record names this split. */
+  readonly split?: string | undefined;
+  /** Name for questions that name no data set. Default: the format's, or the file's name without extensions. */
   readonly dataset?: string | undefined;
 }
 
 /**
- * Reads questions in the dialects of `dialects.ts`. Questions without a usable gold answer are left out and named.
- * A question that does not say how many hops it takes counts as one.
- * @throws DataError for a missing file, a malformed line, a duplicate id (naming both lines), or no question at all.
+ * Reads questions in the formats of `formats.ts`. Questions without a usable gold answer are left out and named.
+ * A question that does not say how many hops it takes counts as one, or as its data set's.
+ * @throws DataError for a missing file, a malformed record, a missing column, a duplicate id (naming both places), or
+ * no question at all.
  */
 export async function readTasks(o: ReadTasks): Promise<LoadedTasks> {
-  const { path, normalize, limit, hops, dataset } = o;
-  const name = dataset ?? (basename(path).split(".")[0] as string);
-  const lines = new LineIndex(path);
+  const { path, normalize, limit } = o;
+  const records = await openRows(path, o.kind);
+  const lines = new LineIndex(path, records.unit, records.place);
   const tasks: Task[] = [];
   const dropped: Dropped[] = [];
   const droppedAliases: { id: string; alias: string }[] = [];
-  const otherHops = new Set<number>();
-  for await (const { value, line } of readJsonl(path, record)) {
+  const others = { hops: new Set<number>(), split: new Set<string>() };
+  let format = o.format === "auto" ? undefined : o.format;
+  let fields: readonly string[] = records.columns ?? [];
+  for await (const { value, row, where } of records.read(usedFields)) {
     if (limit !== undefined && tasks.length >= limit) break;
-    const where = `${path}:${line}`;
-    const id = readId(value, questionKeys.id, where);
-    lines.add(id, line);
-    const facts = taskOf(value, where, name);
-    if (hops && !hops.includes(facts.hops)) {
-      otherHops.add(facts.hops);
+    if (fields.length === 0) fields = Object.keys(value);
+    if (format === undefined || row === 1) {
+      format ??= formatOf(value);
+      if (records.columns) checkColumns(path, format, records.columns);
+    }
+    const split =
+      o.split === undefined ? undefined : (readText(value, questionKeys.split, where) ?? "(none)");
+    if (split !== o.split) {
+      others.split.add(split as string);
       continue;
     }
-    const question = readText(value, questionKeys.question, where)?.trim() ?? "";
-    const gold = [...readTexts(value, questionKeys.goldenAnswers, where)];
-    if (gold.length > 0) gold.push(...readTexts(value, questionKeys.aliases, where));
+    const { id, hops, ...facts } = factsOf(value, format, { row, where, path, dataset: o.dataset });
+    if (value.answerable === false) {
+      dropped.push({ id, line: row, reason: "marked as unanswerable" });
+      continue;
+    }
+    lines.add(id, row);
+    if (o.hops && !o.hops.includes(hops)) {
+      others.hops.add(hops);
+      continue;
+    }
+    const { question, gold } = askedOf(value, format, where);
     const trimmed = [...new Set(gold.map((answer) => answer.trim()))];
     const goldenAnswers = trimmed.filter((answer) => normalize(answer) !== "");
     const reason = reasonToDrop(question, gold.length, goldenAnswers.length);
     if (reason !== undefined) {
-      dropped.push({ id, line, reason });
+      dropped.push({ id, line: row, reason });
       continue;
     }
     for (const alias of trimmed) if (!goldenAnswers.includes(alias)) droppedAliases.push({ id, alias });
-    tasks.push({ ...facts, id, question, goldenAnswers });
+    tasks.push({ id, question, goldenAnswers, hops, ...facts });
   }
-  if (tasks.length === 0)
-    throw otherHops.size > 0 ? noSuchHops(path, otherHops, hops ?? []) : noTasks(path, dropped);
-  return { tasks, dropped, droppedAliases };
+  if (tasks.length > 0) return { tasks, dropped, droppedAliases };
+  if (others.hops.size > 0)
+    throw noSuch(
+      path,
+      "hops",
+      [...others.hops].sort((a, b) => a - b),
+      o.hops ?? [],
+    );
+  if (others.split.size > 0) throw noSuch(path, "split", [...others.split].sort(), [o.split ?? ""]);
+  throw noTasks(path, records.unit, dropped, fields, format);
 }
 
 function reasonToDrop(question: string, given: number, kept: number): Dropped["reason"] | undefined {
   if (question === "") return "no question";
   if (given === 0) return "no gold answer";
   return kept === 0 ? "every gold answer normalises to nothing" : undefined;
-}
-
-function taskOf(value: Json, where: string, name: string): Pick<Task, "dataset" | "hops" | "supportingIds"> {
-  const supportingIds = readTexts(value, questionKeys.supportingIds, where);
-  return {
-    dataset: readText(value, questionKeys.dataset, where) ?? name,
-    hops: readCount(value, questionKeys.hops, where) ?? 1,
-    ...(supportingIds.length > 0 ? { supportingIds } : {}),
-  };
 }
 
 /** One line for people: "3 of 10 questions left out: 2 no gold answer (a, b), 1 no question (c)"; undefined when none. */
@@ -109,24 +133,38 @@ export function describeDropped({ tasks, dropped, droppedAliases }: LoadedTasks)
 
 const some = (ids: readonly string[]) => ids.slice(0, 5).join(", ") + (ids.length > 5 ? ", …" : "");
 
-function noSuchHops(path: string, found: ReadonlySet<number>, wanted: readonly number[]): DataError {
+function noSuch(
+  path: string,
+  key: "hops" | "split",
+  found: readonly (number | string)[],
+  wanted: readonly (number | string)[],
+): DataError {
   return new DataError({
-    what: "no question has the hops asked for",
+    what: `no question has the ${key} asked for`,
     where: path,
-    got: `questions of ${[...found].sort((a, b) => a - b).join(", ")} hops`,
+    got: key === "hops" ? `questions of ${found.join(", ")} hops` : found.join(", "),
     expected: wanted.join(" or "),
-    next: "Change `hops`, or leave it out.",
+    next: `Change \`${key}\`, or leave it out.`,
   });
 }
 
-function noTasks(path: string, dropped: readonly Dropped[]): DataError {
+function noTasks(
+  path: string,
+  unit: string,
+  dropped: readonly Dropped[],
+  fields: readonly string[],
+  format: FormatName = "forager",
+): DataError {
   const first = dropped[0]?.reason;
   const questions = first !== undefined && first !== "no question";
+  const { id, question, goldenAnswers } = formats[format];
+  const names = `${id[0]}, ${question[0]} and ${goldenAnswers.slice(0, 4).join(" | ")}`;
+  const seen = fields.length > 0 ? `; the first has ${fields.slice(0, 12).join(", ")}` : "";
   return new DataError({
     what: "no question to work with",
     where: path,
-    got: first === undefined ? "no lines" : `${dropped.length} left out, the first for: ${first}`,
-    expected: `one JSON object a line with id, question and ${questionKeys.goldenAnswers.slice(0, 4).join(" | ")}`,
+    got: first === undefined ? `no ${unit}s` : `${dropped.length} left out, the first for: ${first}${seen}`,
+    expected: `${unit === "line" ? "one JSON object a line" : `${unit}s`} with ${names}`,
     next: questions
       ? "Give the questions gold answers."
       : "Check that the path names a file of questions, not of passages.",

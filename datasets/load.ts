@@ -47,7 +47,7 @@ export async function loadBenchmark(
   own: OwnDatasets = {},
 ): Promise<LoadedTasks> {
   if (config.kind === "own") return readOwn(config.name, own, normalize);
-  if (config.kind === "jsonl") return readTasks({ ...config, normalize });
+  if (config.kind !== "world") return readTasks({ ...config, normalize });
   const { seed, clusters, split, n, hopMix } = config;
   // Drawn by the world's own seed: every run is asked the same questions.
   const tasks = worldTasks({ world: makeWorld({ seed, clusters }), split, n, hopMix, seed });

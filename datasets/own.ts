@@ -15,6 +15,7 @@ const ownTask = z.object({
   dataset: z.string().min(1),
   hops: z.int().min(1),
   supportingIds: z.array(z.string()).optional(),
+  supportingTitles: z.array(z.string()).optional(),
 });
 
 /**
@@ -34,7 +35,7 @@ export async function readOwn(
   const seen = new Set<string>();
   for (const [index, raw] of (await load()).entries()) {
     const where = `data set ${name}, question ${index + 1}`;
-    const { supportingIds, ...task } = checked(raw, where);
+    const { supportingIds, supportingTitles, ...task } = checked(raw, where);
     const { id } = task;
     if (seen.has(id)) throw new DataError({ what: `the id \`${id}\` is there twice`, where });
     seen.add(id);
@@ -44,7 +45,11 @@ export async function readOwn(
     else {
       for (const alias of task.goldenAnswers)
         if (!goldenAnswers.includes(alias)) droppedAliases.push({ id, alias });
-      tasks.push({ ...task, goldenAnswers, ...(supportingIds ? { supportingIds } : {}) });
+      tasks.push({
+        ...{ ...task, goldenAnswers },
+        ...(supportingIds ? { supportingIds } : {}),
+        ...(supportingTitles ? { supportingTitles } : {}),
+      });
     }
   }
   if (tasks.length === 0)

@@ -14,6 +14,8 @@ export interface Task extends Question {
   readonly hops: number;
   /** Ids of the passages that support the answer, in hop order where the source knows it. */
   readonly supportingIds?: readonly string[];
+  /** Titles of those passages, where the source names them so. Titles need not be unique in a corpus. */
+  readonly supportingTitles?: readonly string[];
 }
 
 export interface Passage {

@@ -1,18 +1,59 @@
 import { z } from "zod";
+import { fileMark } from "../core/path-schema.ts";
 import { benchmarkConfig } from "../datasets/config.ts";
 
-const benchmark = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "letters, digits, dots, dashes and underscores: it names a folder")
-    .describe("Name of the benchmark in tables, metrics and folders."),
-  source: benchmarkConfig.describe("Where its questions come from."),
-  limit: z
-    .int()
-    .min(1)
-    .optional()
-    .describe("Ask only the first questions of the recorded order; all when absent."),
-});
+/** What a benchmark may say of how its samples are drawn; absent keys are those of `eval`. */
+const card = {
+  seed: z.int().optional().describe("Orders its questions and keys its draws; default: eval.seed."),
+  samples: z.int().min(1).max(1024).optional().describe("Episodes per question of `sampled`."),
+  temperature: z.number().gt(0).max(10).optional().describe("Sampling temperature of `sampled`."),
+  topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling of `sampled`, 1 is off."),
+  topK: z.int().min(0).optional().describe("Sample among the k likeliest tokens, 0 is off."),
+};
+
+/** What a benchmark's published numbers were made with; an evaluation with anything else is refused. */
+const pins = z
+  .strictObject({
+    scorer: z
+      .string()
+      .regex(/^[a-z0-9-]+@\d+$/, "a normaliser and its version, such as squad@1")
+      .optional()
+      .describe("Normaliser and its version, such as squad@1."),
+    index: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Version of the index, as an evaluation's manifest names it."),
+    questions: z.int().min(1).optional().describe("Questions in the whole set, before `limit`."),
+    order: z
+      .int()
+      .min(0)
+      .optional()
+      .describe("Checksum of the whole order, before `limit`: `forager data check` names it."),
+  })
+  .optional()
+  .describe("What it must be evaluated with for numbers to compare; anything else is an error.");
+
+const benchmark = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+        "letters, digits, dots, dashes and underscores: it names a folder",
+      )
+      .describe("Name of the benchmark in tables, metrics and folders."),
+    source: benchmarkConfig.describe("Where its questions come from."),
+    limit: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("Ask only the first questions of the recorded order; all when absent."),
+    ...card,
+    pins,
+  })
+  .meta({ [fileMark]: true });
+export type BenchmarkRow = z.infer<typeof benchmark>;
 
 /** Section `eval`: what is measured, when, and how. */
 export const evalConfig = z.strictObject({
@@ -20,7 +61,9 @@ export const evalConfig = z.strictObject({
     .array(benchmark)
     .default([])
     .refine((list) => new Set(list.map(({ name }) => name)).size === list.length, "names that differ")
-    .describe("Benchmarks, each a fixed set of questions in a seeded, stratified, recorded order."),
+    .describe(
+      "Benchmarks, each a fixed set of questions in a seeded, stratified, recorded order. A text names a YAML file that holds one.",
+    ),
   modes: z
     .array(z.enum(["greedy", "sampled"]))
     .min(1)

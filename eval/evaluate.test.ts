@@ -23,6 +23,7 @@ import { rollGroups } from "../rollout/groups.ts";
 import type { SampleRequest } from "../rollout/sampler.ts";
 import { byteTokenizer, type Line, scriptedSampler, toyRenderer } from "../rollout/testing.ts";
 import { type EvaluateOptions, evaluate } from "./evaluate.ts";
+import { readLatency } from "./timing.ts";
 
 const root = mkdtempSync(join(tmpdir(), "forager-eval-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -103,6 +104,7 @@ describe("evaluate", () => {
       .map((line) => JSON.parse(line));
     expect(lines.map(({ id, place }) => [id, place])).toEqual(tasks.map(({ id }, i) => [id, i]));
     expect(JSON.parse(readFileSync(join(options.folder, "result.json"), "utf8"))).toEqual(result);
+    expect(readLatency(options.folder)).toMatchObject({ episodes: 60 });
   });
 
   test("its records are food for `forager score`, which finds the same EM", async () => {
@@ -123,6 +125,11 @@ describe("evaluate", () => {
     expect(first.numbers).toMatchObject({ n: 60, samples: 3 });
     expect(Object.keys(first.numbers.passAt)).toEqual(["1", "2"]);
     expect(first.numbers.passAt["2"]).toBeGreaterThan(first.numbers.em);
+    expect(first.numbers.atK?.["3"]).toMatchObject({
+      n: 60,
+      pass: expect.any(Number),
+      maj: expect.any(Number),
+    });
     expect(await run({ step: 50 })).toEqual(first);
     expect((await run({ seed: 6 })).numbers.em).not.toBe(first.numbers.em);
   });

@@ -2,14 +2,18 @@ import { join } from "node:path";
 import { DataError, InvariantError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/files.ts";
 import { seedOf } from "../core/rng.ts";
+import { orderChecksum } from "../datasets/benchmark.ts";
 import type { Task } from "../datasets/task.ts";
+import type { Normalizer } from "../reward/normalize.ts";
+import { scoreAll } from "../reward/score-all.ts";
 import type { Scorer } from "../reward/scored.ts";
 import type { Rolled, RollOptions } from "../rollout/groups.ts";
-import { isPolicyOutcome, type Trajectory } from "../rollout/trajectory.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
 import { claim } from "./manifest.ts";
 import { type EvalMetrics, metricsOf } from "./metrics.ts";
 import { type EvalRecord, recordOf } from "./record.ts";
 import { appendRecords, readRecords, writeRecords } from "./record-file.ts";
+import { appendTimings } from "./timing.ts";
 
 export type EvalMode = "greedy" | "sampled";
 
@@ -45,6 +49,8 @@ export interface EvaluateOptions {
   readonly emAt?: readonly number[];
   /** Largest share of episodes that infrastructure may break; default 0.05. */
   readonly maxInfraShare?: number;
+  /** The scorer's: what makes answers comparable when they vote. Default SQuAD's. */
+  readonly normalizer?: Normalizer;
   readonly onProgress?: (done: number, total: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -67,13 +73,16 @@ export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
   checkTasks(options.benchmark, tasks);
   const samples = mode === "greedy" ? 1 : options.samples;
   const total = tasks.length * samples;
+  const order = tasks.map(({ id }) => id);
   claim(folder, {
     ...{ benchmark: options.benchmark, step: options.step, mode, samples, seed: options.seed },
     ...{ episodesAtOnce: options.episodesAtOnce, questions: tasks.length },
-    order: seedOf(0, "order", ...tasks.map(({ id }) => id)),
+    order: orderChecksum(order),
     ...(mode === "sampled" ? options.decoding : {}),
     ...options.identity,
   });
+  // The manifest's checksum vouches for it: the questions in the order that EM@k counts in.
+  writeFileAtomic(join(folder, "order.json"), `${JSON.stringify(order, null, 1)}\n`);
   const path = join(folder, "records.jsonl");
   const chunks = chunksOf(tasks, Math.max(1, Math.floor(options.episodesAtOnce / samples)));
   const done = restore(path, chunks, samples);
@@ -86,17 +95,24 @@ export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
     const failed = [...done.values()].flat().filter(({ valid }) => !valid).length;
     if (failed > maxInfraShare * total) break;
     const before = finished;
-    const records = await rollChunk(chunk, options, samples, () => options.onProgress?.(++finished, total));
+    const { records, episodes } = await rollChunk(chunk, options, samples, () =>
+      options.onProgress?.(++finished, total),
+    );
     signal?.throwIfAborted();
     finished = before + records.length;
     done.set(chunk.from, records);
     appendRecords(path, records);
+    appendTimings(folder, episodes);
   }
 
   const records = chunks.flatMap(({ from }) => done.get(from) ?? []);
   // A chunk that was rolled again stands at the end of the file; the file ends in the benchmark's order.
   writeRecords(path, records);
-  const metrics = metricsOf(records, { questions: tasks.length, samples, emAt, maxInfraShare });
+  const { normalizer } = options;
+  const metrics = metricsOf(records, {
+    ...{ questions: tasks.length, samples, emAt, maxInfraShare },
+    ...(normalizer && { normalizer }),
+  });
   const result = { step: options.step, mode, benchmark: options.benchmark, ...metrics };
   writeFileAtomic(join(folder, "result.json"), `${JSON.stringify(result, null, 2)}\n`);
   return result;
@@ -120,7 +136,7 @@ async function rollChunk(
   { roll, scorer, mode, decoding, seed, benchmark, signal }: EvaluateOptions,
   samples: number,
   onEpisode: () => void,
-): Promise<EvalRecord[]> {
+): Promise<{ readonly records: EvalRecord[]; readonly episodes: readonly Trajectory[] }> {
   const rolled = await roll(tasks, {
     groupSize: samples,
     minMembers: 1,
@@ -134,19 +150,18 @@ async function rollChunk(
   signal?.throwIfAborted();
   const members = [...rolled.groups, ...rolled.tooFew].flatMap((group) => group.members);
   const places = new Map(tasks.map(({ id }, i) => [id, from + i]));
-  const records = [...members, ...rolled.leftOut]
-    .map((trajectory) => recordOf(judge(trajectory, scorer), places.get(trajectory.task.id) as number))
+  const episodes = [...members, ...rolled.leftOut];
+  const scored = await scoreAll(scorer, episodes, signal);
+  const records = scored
+    .map((trajectory) => recordOf(trajectory, places.get(trajectory.task.id) as number))
     .sort((a, b) => a.place - b.place || a.sample - b.sample);
-  if (records.length === tasks.length * samples) return records;
+  if (records.length === tasks.length * samples) return { records, episodes };
   throw new InvariantError({
     what: "a roll lost episodes",
     got: `${records.length}`,
     expected: `${tasks.length * samples}`,
   });
 }
-
-const judge = (trajectory: Trajectory, scorer: Scorer) =>
-  isPolicyOutcome(trajectory.outcome) ? scorer(trajectory) : trajectory;
 
 /** Chunks that an earlier attempt recorded whole and without failures, by place; the file keeps only those. */
 function restore(path: string, chunks: readonly Chunk[], samples: number): Map<number, EvalRecord[]> {

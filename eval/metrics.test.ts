@@ -1,47 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { metricsOf } from "./metrics.ts";
 import type { EvalRecord } from "./record.ts";
+import { record as toy, broken as toyBroken } from "./testing.ts";
 
-const record = (place: number, over: Partial<EvalRecord> = {}): EvalRecord => ({
-  id: `q${place}`,
-  sample: 0,
-  place,
-  question: "?",
-  goldenAnswers: ["g"],
-  dataset: place % 2 === 0 ? "even" : "odd",
-  hops: (place % 3) + 1,
-  outcome: "answered",
-  valid: true,
-  prediction: "g",
-  em: 1,
-  f1: 1,
-  coverEm: 1,
-  reward: 1,
-  turns: 2,
-  searches: 1,
-  invalidActions: 0,
-  policyTokens: 10,
-  segments: [],
-  ...over,
-});
+// Data sets and hops by place, so that a split has something to split.
+const spread = (place: number) => ({ dataset: place % 2 === 0 ? "even" : "odd", hops: (place % 3) + 1 });
+const record = (place: number, over: Partial<EvalRecord> = {}) => toy(place, { ...spread(place), ...over });
+const broken = (place: number, over: Partial<EvalRecord> = {}) =>
+  toyBroken(place, { ...spread(place), ...over });
 const wrong = { em: 0, f1: 0.5, coverEm: 0, reward: 0.1 };
-const failed = { valid: false, outcome: "infra(retriever)", failure: "HTTP 500", em: undefined };
-const broken = (place: number, over: Partial<EvalRecord> = {}) => {
-  const {
-    em: _,
-    f1: __,
-    coverEm: ___,
-    reward: ____,
-    ...rest
-  } = record(place, {
-    valid: false,
-    outcome: failed.outcome,
-    failure: failed.failure,
-    turns: 0,
-    searches: 0,
-  });
-  return { ...rest, ...over } as EvalRecord;
-};
 const options = { questions: 120, samples: 1, emAt: [50, 100, 500], maxInfraShare: 0.05 };
 const right = (count: number, of: number) =>
   Array.from({ length: of }, (_, i) => record(i, i < count ? {} : wrong));
@@ -123,5 +90,46 @@ describe("metricsOf", () => {
     // Question 1 has three valid samples: it has no pass@4.
     expect(metrics.passAt["4"]).toBeCloseTo((1 + 0) / 2, 12);
     expect(metricsOf(right(1, 3), options).passAt).toEqual({});
+  });
+
+  test("macro: data sets count the same, whatever their size", () => {
+    const data = (name: string, marks: readonly number[], from: number) =>
+      marks.map((em, i) => record(from + i, { em, dataset: name }));
+    const records = [...data("large", [1, 1, 1, 1, 1, 0], 0), ...data("small", [0, 1], 6)];
+    const { em, macroEm } = metricsOf(records, options);
+    expect(em).toBeCloseTo(6 / 8, 12);
+    expect(macroEm?.em).toBeCloseTo((5 / 6 + 1 / 2) / 2, 12);
+    expect(macroEm?.high).toBeLessThanOrEqual(1);
+    expect(metricsOf(records.slice(0, 6), options)).not.toHaveProperty("macroEm");
+  });
+
+  test("votes and k of k, beside pass@k", () => {
+    const four = (place: number, ...answers: string[]) =>
+      answers.map((prediction, sample) =>
+        record(place, { sample, prediction, em: prediction === "g" ? 1 : 0 }),
+      );
+    const { atK, passAt } = metricsOf([...four(0, "g", "g", "w", "g"), ...four(1, "w", "g", "w", "v")], {
+      ...options,
+      questions: 2,
+      samples: 4,
+    });
+    expect(atK?.["4"]).toEqual({ n: 2, avg: 0.5, pass: 1, all: 0, maj: 0.5 });
+    expect(passAt["2"]).toBe(atK?.["2"]?.pass);
+  });
+
+  test("a judge and retrieval recall where they are known, over the questions that have them", () => {
+    expect(metricsOf(right(1, 3), options)).not.toHaveProperty("judge");
+    expect(metricsOf(right(1, 3), options)).not.toHaveProperty("recall");
+    const { judge, recall, observationTokens } = metricsOf(
+      [
+        record(0, { parts: { judge: 1 }, goldPassages: 2, goldFound: 1, observationTokens: 4 }),
+        record(1, { parts: { judge: 0.5 }, goldPassages: 1, goldFound: 1, observationTokens: 8 }),
+        record(2, { parts: {}, observationTokens: 0 }),
+      ],
+      options,
+    );
+    expect(judge).toEqual({ n: 2, mean: 0.75 });
+    expect(recall).toEqual({ n: 2, mean: 0.75, all: 0.5 });
+    expect(observationTokens).toBe(4);
   });
 });

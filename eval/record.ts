@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Scored } from "../reward/scored.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
+import type { Segment, Source, Trajectory } from "../rollout/trajectory.ts";
 
 const source = z.enum(["prompt", "policy", "observation", "injected"]);
 
@@ -27,10 +27,17 @@ export const evalRecord = z.object({
   f1: z.number().optional(),
   coverEm: z.number().optional(),
   reward: z.number().optional(),
+  /** Raw value of every reward part. Absent in older records. */
+  parts: z.record(z.string(), z.number()).optional(),
   turns: z.int().min(0),
   searches: z.int().min(0),
   invalidActions: z.int().min(0),
   policyTokens: z.int().min(0),
+  /** Tokens of observations, as the policy read them. Absent in older records. */
+  observationTokens: z.int().min(0).optional(),
+  /** Gold passages of the question, and those of them that some search showed; absent where their ids are unknown. */
+  goldPassages: z.int().min(1).optional(),
+  goldFound: z.int().min(0).optional(),
   /** What was said, in order; `forager score` reads it. */
   segments: z.array(z.object({ source, text: z.string() })),
 });
@@ -58,14 +65,25 @@ export function recordOf(trajectory: Trajectory | Scored, place: number): EvalRe
       f1: scored.parts.f1 ?? 0,
       coverEm: scored.parts.coverMatch ?? 0,
       reward: scored.reward,
+      parts: { ...scored.parts },
     }),
     turns: ending?.turns ?? 0,
     searches: ending?.searches.length ?? 0,
     invalidActions: ending?.invalidActions ?? 0,
-    policyTokens: segments.reduce(
-      (n, { source, tokens }) => n + (source === "policy" ? tokens.length : 0),
-      0,
-    ),
+    policyTokens: count(segments, "policy"),
+    observationTokens: count(segments, "observation"),
+    ...goldOf(trajectory),
     segments: segments.map(({ source, text }) => ({ source, text })),
   };
+}
+
+const count = (segments: readonly Segment[], wanted: Source) =>
+  segments.reduce((n, { source, tokens }) => n + (source === wanted ? tokens.length : 0), 0);
+
+/** Nothing without ids of gold passages, or where no search of the environment's own is recorded. */
+function goldOf({ task, ending }: Trajectory): Pick<EvalRecord, "goldPassages" | "goldFound"> {
+  const gold = new Set(task.supportingIds);
+  if (gold.size === 0 || ending === undefined || ending.agent !== undefined) return {};
+  const shown = new Set(ending.searches.flatMap(({ passageIds }) => passageIds));
+  return { goldPassages: gold.size, goldFound: [...gold].filter((id) => shown.has(id)).length };
 }

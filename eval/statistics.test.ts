@@ -5,9 +5,13 @@ import {
   bootstrapMean,
   clusteredMean,
   detectableDifference,
+  estimate,
+  macroMean,
+  meanInterval,
   rateDifference,
   twoProportionZ,
 } from "./statistics.ts";
+import { wilson } from "./wilson.ts";
 
 describe("clusteredMean", () => {
   test("clusters of one: sd/√n with the unbiased sd", () => {
@@ -21,6 +25,13 @@ describe("clusteredMean", () => {
     const twice = clusteredMean([1, 1, 0, 0, 0, 0, 1, 1, 1, 1], [..."aabbccddee"]);
     expect(twice.standardError).toBeCloseTo(once.standardError, 12);
     expect(twice).toMatchObject({ n: 10, clusters: 5, mean: once.mean });
+  });
+
+  test("clusters of unequal size: statsmodels' cluster-robust error of a mean", () => {
+    const values = [1, 0, 1, 1, 0, 0, 1, 1, 0, 1];
+    const { standardError } = clusteredMean(values, [..."aabbbccdde"]);
+    // OLS on a constant, cov_type="cluster": 0.06324555.
+    expect(standardError).toBeCloseTo(0.06324555, 7);
   });
 
   test("no spread between fewer than two clusters", () => {
@@ -46,6 +57,56 @@ describe("bootstrapMean", () => {
   test("equal values have no width; nothing has no interval", () => {
     expect(bootstrapMean([0.5, 0.5, 0.5], { seed: 1 })).toEqual({ low: 0.5, high: 0.5 });
     expect(() => bootstrapMean([], { seed: 1 })).toThrow(/nothing/);
+  });
+});
+
+describe("meanInterval and estimate", () => {
+  const x = [0.2, 0.9, 0.4, 0.4, 1, 0, 0.7];
+
+  test("values between 0 and 1: the standard error of scipy.stats.sem, and an interval near Student's", () => {
+    const got = estimate(x, { seed: 1 });
+    expect(got.mean).toBeCloseTo(0.5142857142857142, 12);
+    expect(got.standardError).toBeCloseTo(0.13875049794603297, 12);
+    // scipy.stats.t.interval: [0.175, 0.854].
+    expect(got.low).toBeCloseTo(0.175, 1);
+    expect(got.high).toBeCloseTo(0.854, 1);
+  });
+
+  test("right and wrong: Wilson; one value has no standard error", () => {
+    expect(estimate([1, 0, 1, 1], { seed: 1 })).toMatchObject({ n: 4, mean: 0.75, ...wilson(3, 4) });
+    expect(estimate([0.5], { seed: 1 })).toMatchObject({ standardError: null, low: 0.5, high: 0.5 });
+  });
+
+  test("past a thousand values Student's t takes over, and is the same to the third digit", () => {
+    const many = Array.from({ length: 1001 }, (_, i) => x[i % 7]!);
+    const got = meanInterval(many, { seed: 1 });
+    const bootstrap = bootstrapMean(many, { seed: 1 });
+    expect(got.interval).toBe("t");
+    expect(Math.abs(got.low - bootstrap.low)).toBeLessThan(0.002);
+    expect(Math.abs(got.high - bootstrap.high)).toBeLessThan(0.002);
+  });
+});
+
+describe("macroMean", () => {
+  test("each stratum counts the same; Welch's interval of two samples, halved", () => {
+    const { mean, standardError, low, high } = macroMean([
+      [0.2, 0.9, 0.4, 0.4, 1, 0, 0.7],
+      [1, 0.5, 0.75],
+    ]);
+    expect(mean).toBeCloseTo((0.5142857142857142 + 0.75) / 2, 12);
+    expect(standardError).toBeCloseTo(0.10010623608647645, 9);
+    expect(low).toBeCloseTo(0.384735719568021, 8);
+    expect(high).toBeCloseTo(0.8795499947176932, 8);
+  });
+
+  test("strata without spread, and with one value", () => {
+    expect(
+      macroMean([
+        [1, 1],
+        [0, 0, 0],
+      ]),
+    ).toEqual({ mean: 0.5, standardError: 0, low: 0.5, high: 0.5 });
+    expect(macroMean([[1], [0, 1]])).toEqual({ mean: 0.75, standardError: null, low: 0.75, high: 0.75 });
   });
 });
 

@@ -45,11 +45,11 @@ test("before and after: change, and whether the intervals touch", () => {
 test("the table for people", () => {
   expect(comparisonTable(compareResults(result(0, 150), result(40, 279)))).toBe(
     [
-      "test, greedy    n            EM, step 0           EM, step 40  change  intervals apart",
-      "all           300  0.500 [0.444, 0.556]  0.930 [0.895, 0.954]  +0.430              yes",
-      "EM@50          50  0.500 [0.366, 0.634]  0.920 [0.812, 0.968]  +0.420              yes",
-      "1 hop         100  1.000 [0.963, 1.000]  1.000 [0.963, 1.000]  +0.000               no",
-      "2 hops        200  0.250 [0.195, 0.314]  0.895 [0.845, 0.930]  +0.645              yes",
+      "test, greedy    n            EM, step 0           EM, step 40  change  95 % intervals apart",
+      "all           300  0.500 [0.444, 0.556]  0.930 [0.895, 0.954]  +0.430                   yes",
+      "EM@50          50  0.500 [0.366, 0.634]  0.920 [0.812, 0.968]  +0.420                   yes",
+      "1 hop         100  1.000 [0.963, 1.000]  1.000 [0.963, 1.000]  +0.000                    no",
+      "2 hops        200  0.250 [0.195, 0.314]  0.895 [0.845, 0.930]  +0.645                   yes",
       "turns                              2.50                  2.50",
       "searches                           1.50                  1.50",
     ].join("\n"),
@@ -63,6 +63,12 @@ test("an invalid evaluation says so everywhere", () => {
   expect(text).toMatch(/failed episodes +0\.0 % +10\.0 %/);
   expect(evaluationTable([bad])).toContain("30 (invalid)");
   expect(resultLine(bad)).toContain("failed 30 (invalid)");
+});
+
+test("one line for the console names hops as hops; a measurement that is none has no change", () => {
+  expect(resultLine(result(0, 150))).toContain("  1-hop 1.000 2-hop 0.250  turns");
+  const none = result(40, 0, { n: 0, em: 0, emAt: {}, byHops: {} });
+  expect(comparisonTable(compareResults(result(0, 150), none))).toMatch(/all +300\/0 .*– {2,}– {2,}–\n/);
 });
 
 test("every evaluation of a run, EM at the step beside EM@k", () => {

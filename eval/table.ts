@@ -72,15 +72,14 @@ export function comparisonTable({
       `EM, step ${steps[0]}`,
       `EM, step ${steps[1]}`,
       "change",
-      "intervals apart",
+      "95 % intervals apart",
     ],
     ...rows.map(({ label, before, after, change, apart }) => [
       label,
       before.n === after.n ? `${after.n}` : `${before.n}/${after.n}`,
       rate(before),
       rate(after),
-      signed(change),
-      apart ? "yes" : "no",
+      ...(before.n === 0 || after.n === 0 ? ["–", "–"] : [signed(change), apart ? "yes" : "no"]),
     ]),
     ["turns", "", turns[0].toFixed(2), turns[1].toFixed(2), "", ""],
     ["searches", "", searches[0].toFixed(2), searches[1].toFixed(2), "", ""],
@@ -152,7 +151,7 @@ export function benchmarkTable(results: readonly EvalResult[]): string {
 
 /** One evaluation in one line, for the console. */
 export function resultLine(result: EvalResult): string {
-  const hops = Object.entries(result.byHops).map(([h, { em }]) => `${h}h ${decimal(em)}`);
+  const hops = Object.entries(result.byHops).map(([h, { em }]) => `${h}-hop ${decimal(em)}`);
   const failed = result.infra === 0 ? "" : `  failed ${result.infra}${result.valid ? "" : " (invalid)"}`;
   return (
     `eval ${result.benchmark} step ${result.step} ${result.mode}: EM ${rate(result)} n ${result.n}  ` +

@@ -15,6 +15,36 @@ describe("answersOf", () => {
     ["an empty answer is one", ["<answer></answer>"], [""]],
     ["no tag at all", ["Paris"], []],
     ["an empty turn", [""], []],
+    [
+      "nested: the outer and the inner one, in the order they open",
+      ["<answer>a <answer>b</answer></answer>"],
+      ["a <answer>b</answer>", "b"],
+    ],
+    [
+      "an inner closing tag ends the inner one alone",
+      ["<answer>a <search>q</search> b</answer>"],
+      ["a <search>q</search> b"],
+    ],
+    ["a think in an answer", ["<answer><think>a</think> b</answer>"], ["<think>a</think> b"]],
+    ["an unclosed one is cut off by the one around it", ["<search><answer>a</search>"], []],
+    ["a stray closing tag is text", ["</answer>a<answer>b</answer>"], ["b"]],
+    ["an unclosed one before a closed one", ["<answer>a <answer>b</answer>"], ["b"]],
+    [
+      "quotation marks and code make no difference",
+      ['he wrote "<answer>a</answer>" and `<answer>b</answer>`'],
+      ["a", "b"],
+    ],
+    [
+      "names are exact: no capitals, no spaces, no attributes",
+      ["<Answer>a</Answer>", "< answer>b</ answer>", "<answer id=1>c</answer>", "<answer >d</answer >"],
+      [],
+    ],
+    [
+      "case and inner white space of the answer are kept, edges are trimmed",
+      ["<answer>\n New  York\t</answer>"],
+      ["New  York"],
+    ],
+    ["entities are text", ["&lt;answer&gt;a&lt;/answer&gt;"], []],
   ])("%s", (_, turns, expected) => expect(answersOf(toyTrajectory(turns))).toEqual(expected));
 
   test("a tag does not run from one turn into the next", () => {
@@ -25,6 +55,11 @@ describe("answersOf", () => {
     for (const source of ["observation", "injected", "prompt"] as const)
       expect(answersOf(toyTrajectory(["hm", [source, "<answer>Ada Lovelace</answer>"]]))).toEqual([]);
   });
+});
+
+test("several seats: each speaks for itself, in the order of the sequences", () => {
+  const one = (text: string) => ({ segments: [{ source: "policy" as const, text }] });
+  expect(answersOf({ sequences: [one("<answer>a"), one("b</answer><answer>c</answer>")] })).toEqual(["c"]);
 });
 
 test("rules: last, first, and only, where a second answer forfeits both", () => {

@@ -1,4 +1,5 @@
 import { ConfigError } from "../core/errors.ts";
+import { strict } from "./strict.ts";
 import { lower, splitWords, wordClass } from "./unicode.ts";
 
 /** A way to make answers comparable. Numbers scored under another id or version must not be compared. */
@@ -10,7 +11,12 @@ export interface Normalizer {
 
 /** Rows of the registry. `satisfies` keeps the ids as literals for the config schema. */
 export const normalizers = {
+  /** Search-R1's. */
   squad: { id: "squad", version: 1, normalize: squad },
+  "r1-searcher": { id: "r1-searcher", version: 1, normalize: r1Searcher },
+  /** FlashRAG copies SQuAD's code; a row of its own, so that what is reported under it says so. */
+  flashrag: { id: "flashrag", version: 1, normalize: squad },
+  strict: { id: "strict", version: 1, normalize: strict },
 } satisfies Record<string, Normalizer>;
 
 export type NormalizerId = keyof typeof normalizers;
@@ -35,7 +41,23 @@ const articles = new RegExp(`(?<!${wordClass})(?:a|an|the)(?!${wordClass})`, "gv
  * "The A-Team" → "ateam"; an answer of articles alone → "".
  */
 function squad(text: string): string {
-  const bare = lower(text).replace(punctuation, "");
+  return withoutArticles(lower(text).replace(punctuation, ""));
+}
+
+/** Punctuation, underscores and four quotes: ‘ ’ ´ `. */
+const spaced = /[!-/:-@[-`{-~‘’´]/gu;
+
+/**
+ * R1-Searcher's (evaluation and reward): punctuation becomes a space instead of nothing, so "U.S." → "u s" and
+ * "A-Team" → "team"; an answer that is exactly True or False is yes or no.
+ */
+function r1Searcher(text: string): string {
+  if (text === "True") return "yes";
+  if (text === "False") return "no";
+  return withoutArticles(lower(text.replaceAll("_", " ")).replace(spaced, " "));
+}
+
+function withoutArticles(bare: string): string {
   // Most answers are ASCII, and there the plain word boundary is right and several times faster.
   return splitWords(bare.replace(asciiOnly.test(bare) ? asciiArticles : articles, " ")).join(" ");
 }

@@ -47,6 +47,23 @@ describe("scoreFile", () => {
     expect(totals.f1).toBeCloseTo(0.6, 12);
   });
 
+  test("every normaliser in one pass, each over the questions that it leaves gold of", async () => {
+    const path = write(
+      jsonl(
+        right,
+        { id: "2", prediction: "C", goldenAnswers: ["C++"] },
+        { id: "3", prediction: "the", goldenAnswers: ["The"] },
+      ),
+    );
+    const { byNormalizer } = await scoreFile(path, { normalizer: squad });
+    expect(byNormalizer).toMatchObject({
+      "squad@1": { n: 2, em: 1 },
+      "flashrag@1": { n: 2, em: 1 },
+      "r1-searcher@1": { n: 2, em: 1 },
+      "strict@1": { n: 3, em: 2 / 3 },
+    });
+  });
+
   test("a question without gold is left out, counted and named; dropped aliases and repeated ids are counted", async () => {
     const totals = await scoreFile(
       write(

@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { DataError } from "../core/errors.ts";
-import { readJsonl } from "../core/jsonl.ts";
+import type { EpisodeFormat } from "../datasets/episodes/formats.ts";
+import { AllNormalizers, type NormalizedTotals } from "./all-normalizers.ts";
 import { type AnswerScores, goldOf, scoreAnswer } from "./answers.ts";
 import { answersOf, type ExtractionName, extractions } from "./extract.ts";
 import type { Normalizer } from "./normalize.ts";
+import { readScorable } from "./score-episodes.ts";
 
 /** One record's scores. */
 export interface RecordScore extends AnswerScores {
@@ -32,11 +34,15 @@ export interface ScoreTotals {
   readonly duplicateIds: number;
   /** Id and version, e.g. "squad@1". */
   readonly normalizer: string;
+  /** The same records under every normaliser, by id and version. */
+  readonly byNormalizer: Readonly<Record<string, NormalizedTotals>>;
 }
 
 export interface ScoreOptions {
   readonly normalizer: Normalizer;
   readonly extraction?: ExtractionName;
+  /** What the file's records are; told from the first one when absent. */
+  readonly format?: EpisodeFormat | undefined;
   /** Called for each scored record, in the file's order. */
   readonly onRecord?: (record: RecordScore) => void;
   readonly signal?: AbortSignal;
@@ -44,17 +50,18 @@ export interface ScoreOptions {
 
 /**
  * Scores a JSONL(.gz) file of predictions `{id, prediction, goldenAnswers}` or of stored trajectories (`sequences` or
- * `segments` instead of a prediction; `goldenAnswers` at the top or in `task`). Streams: only ids are kept.
+ * `segments` instead of a prediction; `goldenAnswers` at the top or in `task`), or of episodes of another make. Streams: only ids are kept.
  * @throws DataError with file:line for a malformed record, and for a file without records.
  */
 export async function scoreFile(path: string, options: ScoreOptions): Promise<ScoreTotals> {
-  const { normalizer, extraction = "last", onRecord, signal } = options;
+  const { normalizer, extraction = "last", format, onRecord, signal } = options;
   const sums = { n: 0, em: 0, f1: 0, coverEm: 0, emptyPredictions: 0 };
   const left = { emptyGold: 0, droppedAliases: 0, infra: 0, duplicateIds: 0 };
   const emptyGoldIds: string[] = [];
   const seen = new Set<string>();
+  const all = new AllNormalizers();
   let records = 0;
-  for await (const { value, line } of readJsonl(path, recordSchema)) {
+  for await (const { value, line } of readScorable(path, recordSchema, format)) {
     signal?.throwIfAborted();
     records++;
     const { given, outcome, goldenAnswers, prediction, turns } = value;
@@ -65,6 +72,8 @@ export async function scoreFile(path: string, options: ScoreOptions): Promise<Sc
       left.infra++;
       continue;
     }
+    const judged = turns === undefined ? prediction : extractions[extraction](answersOf(turns));
+    all.add(judged ?? undefined, goldenAnswers);
     const gold = goldOf(goldenAnswers, normalizer);
     left.droppedAliases += gold.dropped;
     if (gold.answers.length === 0) {
@@ -72,7 +81,6 @@ export async function scoreFile(path: string, options: ScoreOptions): Promise<Sc
       left.emptyGold++;
       continue;
     }
-    const judged = turns === undefined ? prediction : extractions[extraction](answersOf(turns));
     const scores = scoreAnswer(judged ?? undefined, gold, normalizer);
     sums.n++;
     sums.em += scores.em;
@@ -97,6 +105,7 @@ export async function scoreFile(path: string, options: ScoreOptions): Promise<Sc
     ...left,
     emptyGoldIds,
     normalizer: `${normalizer.id}@${normalizer.version}`,
+    byNormalizer: all.totals(),
   };
 }
 

@@ -10,5 +10,25 @@ export interface Scored extends Trajectory {
   readonly prediction?: string;
 }
 
-/** Scores one trajectory. Pure: the same trajectory gives the same parts. */
-export type Scorer = (trajectory: Trajectory) => Scored;
+/**
+ * Scores one trajectory. Pure: the same trajectory gives the same parts. Any such function is a scorer; the rest is there
+ * for rewards that ask for it, and `score-all.ts` for callers that want not to know.
+ */
+export interface Scorer {
+  (trajectory: Trajectory): Scored;
+  /** The same with the weights as they are after `step` updates. Called by itself a scorer weighs as at 0. */
+  readonly at?: (step: number) => Scorer;
+  /**
+   * Fetches what scoring these needs from outside (a judge's verdicts). Resolves with why, for those that cannot be scored.
+   * @throws RewardError when nothing more may be fetched; the signal's reason when aborted
+   */
+  readonly prepare?: (
+    trajectories: readonly Trajectory[],
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<Trajectory, string>>;
+  /** Rewards that depend on the group, from its scored members: the same members in the same order. */
+  readonly regroup?: (members: readonly Scored[]) => Scored[];
+  /** Keeps what is fetched in this folder. */
+  readonly keepIn?: (folder: string) => void;
+  readonly close?: () => void;
+}

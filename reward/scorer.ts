@@ -1,95 +1,116 @@
+import { join } from "node:path";
 import { ConfigError, RewardError } from "../core/errors.ts";
-import { nearest } from "../core/nearest.ts";
+import type { Task } from "../datasets/task.ts";
 import { isPolicyOutcome, type Trajectory } from "../rollout/trajectory.ts";
+import { type Gold, goldOf } from "./answers.ts";
 import type { RewardConfig } from "./config.ts";
+import { Facts } from "./facts.ts";
+import { openJudge } from "./judge.ts";
+import { judgeOf } from "./judge-part.ts";
 import { normalizerOf } from "./normalize.ts";
-import { factsOf, type Part, parts } from "./parts.ts";
-import { combinations, type RewardPreset, rewardPresets } from "./presets.ts";
+import { type OwnPart, planOf } from "./plan.ts";
 import type { Scored, Scorer } from "./scored.ts";
+import { weigh, weighGroup } from "./weigh.ts";
 
-/** A part of the user's own (`defineForager({ rewards })`): it sees the trajectory and the judged answer. */
-export type OwnPart = (trajectory: Trajectory, judged: { readonly prediction?: string }) => number;
+export type { OwnPart } from "./plan.ts";
 
 /**
- * Builds the scorer of a run. All parts are computed and kept raw; those with a weight make the reward.
- * @throws ConfigError for a weight without a part, or an own part under one of our names.
+ * Builds the scorer of a run. The basic parts and those that decide something are computed and kept raw; those with a
+ * weight make the reward.
+ * @param own parts of the user's own, by name
+ * @throws ConfigError for a name without a part, an own part under one of our names, a judge that cannot be asked
  */
 export function makeScorer(config: RewardConfig, own: Readonly<Record<string, OwnPart>> = {}): Scorer {
-  const rows: Record<string, Part> = { ...parts };
-  for (const [name, part] of Object.entries(own)) {
-    if (Object.hasOwn(parts, name))
-      throw new ConfigError({
-        what: `reward part \`${name}\` is Forager's own`,
-        next: "Give yours another name.",
-      });
-    rows[name] = ({ trajectory, prediction }) =>
-      part(trajectory, prediction === undefined ? {} : { prediction });
-  }
-  const preset = presetOf(config);
-  for (const name of Object.keys(preset.weights)) checkName(name, rows);
+  const plan = planOf(config, own);
+  const { weighing, options } = plan;
   const normalizer = normalizerOf(config.normalizer);
-  return (trajectory): Scored => {
+  const judge = plan.judged ? openJudge(judgeConfigOf(config)) : undefined;
+  const judged = judge && judgeOf(judge, judgeConfigOf(config));
+  const golds = new WeakMap<Task, Gold>();
+  const goldFor = (task: Task) => {
+    const known = golds.get(task) ?? goldOf(task.goldenAnswers, normalizer);
+    golds.set(task, known);
+    return known;
+  };
+  const factsOf = (trajectory: Trajectory) =>
+    new Facts(trajectory, { gold: goldFor(trajectory.task), normalizer, extraction: config.extraction });
+
+  const score = (trajectory: Trajectory, step: number): Scored => {
     checkScorable(trajectory);
-    const facts = factsOf(trajectory, normalizer, config.extraction);
+    const facts = factsOf(trajectory);
     if (facts.gold.answers.length === 0)
       throw new RewardError({
         what: "a question without gold cannot be scored",
         where: `task ${trajectory.task.id}`,
         next: "Read the questions with the reward's normaliser: it leaves such questions out and names them.",
       });
-    const raw = Object.fromEntries(Object.entries(rows).map(([name, part]) => [name, part(facts)]));
+    const parts: Record<string, number> = {};
+    for (const [name, part] of plan.parts) parts[name] = part(facts, options);
+    if (judged) parts.judge = judged.value(facts);
+    for (const [name, value] of Object.entries(parts))
+      if (!Number.isFinite(value)) throw notANumber(name, value, trajectory);
     return {
       ...trajectory,
-      parts: raw,
-      reward: combine(raw, preset, trajectory),
+      parts,
+      reward: weigh(parts, weighing, step, nameOf(trajectory)),
       ...(facts.prediction === undefined ? {} : { prediction: facts.prediction }),
     };
   };
+
+  const scorerAt = (step: number): Scorer =>
+    Object.assign((trajectory: Trajectory) => score(trajectory, step), {
+      at: scorerAt,
+      ...(weighing.combination === "gdpo" && {
+        regroup: (members: readonly Scored[]) => {
+          if (members.length < 2) return [...members];
+          const where = `task ${members[0]?.task.id}`;
+          const rewards = weighGroup(
+            members.map(({ parts }) => parts),
+            weighing,
+            step,
+            where,
+          );
+          return members.map((member, i) => ({
+            ...member,
+            parts: { ...member.parts, beforeGroup: member.reward },
+            reward: rewards[i] as number,
+          }));
+        },
+      }),
+      ...(judge &&
+        judged && {
+          prepare: (trajectories: readonly Trajectory[], signal: AbortSignal) =>
+            judged.prepare(trajectories.map(factsOf), signal),
+          keepIn: (folder: string) => judge.keepIn(join(folder, "judge.jsonl")),
+          close: () => judge.close(),
+        }),
+    });
+  return scorerAt(0);
 }
 
-/** The preset's row with the YAML's own keys on top. */
-function presetOf({ preset, weights, combination, maxDivisor }: RewardConfig): RewardPreset {
-  const row: RewardPreset = rewardPresets[preset];
-  return {
-    weights: weights ?? row.weights,
-    combination: combination ?? row.combination,
-    maxDivisor: maxDivisor ?? row.maxDivisor,
-  };
-}
-
-/** Weighs raw parts: `combination` of weight × value, divided by the number of answers, at most by `maxDivisor`. */
-export function combine(
-  raw: Readonly<Record<string, number>>,
-  { weights, combination, maxDivisor }: RewardPreset,
-  trajectory: Trajectory,
-): number {
-  const earned = Object.entries(weights).map(([name, weight]) => weight * (raw[name] ?? Number.NaN));
-  const divisor = Math.max(1, Math.min(raw.answers ?? 0, maxDivisor));
-  const reward = combinations[combination](earned) / divisor;
-  if (Number.isFinite(reward)) return reward;
-  throw new RewardError({
-    what: "the reward is not a finite number",
-    where: `task ${trajectory.task.id}, member ${trajectory.member}`,
-    got: JSON.stringify(raw, (_, value: unknown) => (typeof value === "number" ? String(value) : value)),
-  });
-}
-
-function checkName(name: string, rows: Readonly<Record<string, Part>>): void {
-  if (Object.hasOwn(rows, name)) return;
-  const close = nearest(name, Object.keys(rows));
+function judgeConfigOf({ judge }: RewardConfig) {
+  if (judge) return judge;
   throw new ConfigError({
-    what: `unknown reward part \`${name}\``,
-    where: `reward.weights.${name}`,
-    expected: `one of ${Object.keys(rows).join(", ")}`,
-    ...(close === undefined ? {} : { next: `Did you mean \`${close}\`?` }),
+    what: "the part `judge` needs a model that judges",
+    where: "reward.judge",
+    next: "Give its url and model, or take `judge` out.",
   });
 }
 
-function checkScorable({ outcome, task, member }: Trajectory): void {
-  if (isPolicyOutcome(outcome)) return;
+const nameOf = ({ task, member }: Trajectory) => `task ${task.id}, member ${member}`;
+
+const notANumber = (name: string, value: unknown, trajectory: Trajectory) =>
+  new RewardError({
+    what: `the reward part \`${name}\` is not a finite number`,
+    where: nameOf(trajectory),
+    got: String(value),
+  });
+
+function checkScorable(trajectory: Trajectory): void {
+  if (isPolicyOutcome(trajectory.outcome)) return;
   throw new RewardError({
     what: "an episode that ended by no doing of the policy has no reward",
-    where: `task ${task.id}, member ${member}`,
-    got: outcome,
+    where: nameOf(trajectory),
+    got: trajectory.outcome,
   });
 }

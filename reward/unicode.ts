@@ -29,10 +29,40 @@ const runs = new RegExp(`[^${newer}]+`, "gv");
 
 /** Python's `str.lower()`: letters newer than Unicode 14 stay, the rest is as in JavaScript (final sigma, "İ"). */
 export function lower(text: string): string {
+  if (text.includes("Σ"))
+    for (const [changed, standIns] of changedBesideSigma)
+      if (text.includes(changed)) return lowerWithout(text, changed, standIns);
   return hasNewer.test(text) ? text.replace(runs, (run) => run.toLowerCase()) : text.toLowerCase();
+}
+
+/**
+ * Whether a sigma is a final one hangs on the signs around it, and two have changed their nature since Unicode 14: ʕ was
+ * a lower-case letter, U+1171E a mark that is looked through. Signs that are the same for good can stand in for them.
+ */
+const changedBesideSigma: readonly (readonly [string, readonly string[]])[] = [
+  ["ʕ", [..."ʖʗʘʙʚʛʜʟʠʡʢ"]],
+  ["\u{1171e}", [..."\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0308\u0309\u030a\u030b"]],
+];
+
+function lowerWithout(text: string, changed: string, standIns: readonly string[]): string {
+  const standIn = standIns.find((sign) => !text.includes(sign));
+  if (standIn === undefined) return text.toLowerCase();
+  return lower(text.replaceAll(changed, standIn)).replaceAll(standIn, changed);
 }
 
 /** Python's `str.split()`: words between runs of white space, no empty ones. */
 export function splitWords(text: string): string[] {
   return text.split(spaces).filter((word) => word !== "");
+}
+
+/** Decomposes since Unicode 16, and neither letter nor digit: outlined capitals. */
+const newerForms = `${newer}\\u{1CCD6}-\\u{1CCEF}`;
+const hasNewerForms = new RegExp(`[${newerForms}]`, "v");
+const formRuns = new RegExp(`[^${newerForms}]+`, "gv");
+
+/** Python's `unicodedata.normalize("NFKC", …)`: characters newer than Unicode 14 stay and combine with nothing. */
+export function nfkc(text: string): string {
+  return hasNewerForms.test(text)
+    ? text.replace(formRuns, (run) => run.normalize("NFKC"))
+    : text.normalize("NFKC");
 }

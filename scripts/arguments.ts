@@ -28,6 +28,8 @@ export async function parseArguments(
     .locale("en")
     .parserConfiguration({
       "dot-notation": false,
+      // One value a flag: what follows `--endpoint URL` is an override.
+      "greedy-arrays": false,
       "parse-positional-numbers": false,
       "strip-dashed": true,
     })

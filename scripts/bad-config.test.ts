@@ -47,7 +47,7 @@ describe("the config", () => {
     expect(await complaint()).toMatchInlineSnapshot(`
       "error: unknown key \`rewards\`
         where    DIR/train.yaml:9
-        expected one of run, engine, model, data, search, env, rollout, reward, sft, rl, eval, track
+        expected one of run, engine, model, data, search, env, rollout, endpoint, reward, sft, rl, eval, track
         next     Did you mean \`reward\`?"
     `);
   });
@@ -82,7 +82,7 @@ describe("the config", () => {
     expect(await complaint("reward.weights={exactMtach: 1}")).toMatchInlineSnapshot(`
       "error: unknown reward part \`exactMtach\`
         where    reward.weights.exactMtach
-        expected one of exactMatch, f1, coverMatch, answerTag, answers
+        expected one of exactMatch, f1, coverMatch, answerTag, answers, evidence, novelSearch, freshQuery, supported, turnCredit, repeatedTags, repeatedNgrams, repeatedQueries, format, formatPenalty, retrieval, searchCost, length, process, repetition, judge
         next     Did you mean \`exactMatch\`?"
     `);
   });
@@ -90,7 +90,7 @@ describe("the config", () => {
     expect(await complaint("rl.filterMetric=exact_match")).toMatchInlineSnapshot(`
       "error: there is no reward part \`exact_match\` to filter on
         where    rl.filterMetric
-        expected one of reward, exactMatch, f1, coverMatch, answerTag, answers
+        expected one of reward, exactMatch, f1, coverMatch, answerTag, answers, evidence, novelSearch, freshQuery, supported, turnCredit, repeatedTags, repeatedNgrams, repeatedQueries, format, formatPenalty, retrieval, searchCost, length, process, repetition, judge
         next     Did you mean \`exactMatch\`?"
     `);
   });

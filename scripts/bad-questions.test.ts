@@ -94,7 +94,7 @@ describe("questions", () => {
     expect(await complaint()).toMatchInlineSnapshot(`
       "error: no question to work with
         where    DIR/questions.jsonl
-        got      2 left out, the first for: no gold answer
+        got      2 left out, the first for: no gold answer; the first has id, question, golden_answers
         expected one JSON object a line with id, question and golden_answers | goldenAnswers | answers | answer
         next     Give the questions gold answers."
     `);
@@ -149,8 +149,8 @@ describe("questions", () => {
       "error: field \`segments\` is wrong
         where    DIR/shown.jsonl:1
         got      {"id":"a","segments":[{"source":"prompt","text":"x"}]}
-        expected at least one policy segment with text
-        next     Mend this line, or leave it out."
+        expected at least one policy segment with text (format forager)
+        next     Mend this record, leave it out, or name another format."
     `);
   });
 });

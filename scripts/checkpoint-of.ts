@@ -54,3 +54,16 @@ export function checkSameWeights(policy: Policy, state: CheckpointState, checkpo
       : "The checkpoint was changed; use another one.",
   });
 }
+
+/** The base model of a LoRA checkpoint. @throws CheckpointError when it is not where it was */
+export function baseOf(state: CheckpointState, checkpoint: string): string {
+  const { base } = state;
+  if (base !== undefined && existsSync(join(base, "config.json"))) return base;
+  throw new CheckpointError({
+    what: "the base model of this checkpoint is not there",
+    where: join(checkpoint, "state.json"),
+    got: base ?? "no `base`",
+    expected: "the Hugging Face folder it was trained from",
+    next: "Put the model back, or change `base` to where it is now.",
+  });
+}

@@ -20,8 +20,8 @@ export async function runCli(
   const output = makeOutput({ json: words.includes("--json"), quiet: words.includes("--quiet") }, streams);
   const stop = listen(streams);
   try {
-    const code = await dispatch(words, rows, output, stop.signal, extensions);
-    return stop.interrupted() ? 130 : code;
+    const { code, endsByInterrupt } = await dispatch(words, rows, output, stop.signal, extensions);
+    return stop.interrupted() && !endsByInterrupt ? 130 : code;
   } catch (error) {
     // Stopping is how an aborted command may end: what it throws then is not news.
     if (stop.interrupted() && (error === stop.signal.reason || (error as Error)?.name === "AbortError"))
@@ -38,18 +38,18 @@ async function dispatch(
   output: Output,
   signal: AbortSignal,
   extensions: Extensions,
-): Promise<number> {
+): Promise<{ readonly code: number; readonly endsByInterrupt?: boolean | undefined }> {
   const { row, rest } = find(words, rows);
   if (!row) {
     if (words.includes("--version")) {
       output.print(packageVersion());
       output.result({ version: packageVersion() });
-      return 0;
+      return { code: 0 };
     }
     output.print(overview(rows));
-    if (!words.includes("--help")) return 2;
+    if (!words.includes("--help")) return { code: 2 };
     output.result({ commands: rows.map(({ name }) => name) });
-    return 0;
+    return { code: 0 };
   }
   const { parseArguments } = await import("./arguments.ts");
   const command = await row.load();
@@ -57,10 +57,10 @@ async function dispatch(
   if ("help" in parsed) {
     output.print(parsed.help);
     output.result({ help: parsed.help });
-    return 0;
+    return { code: 0 };
   }
   await command.run(parsed.args, output, signal, extensions);
-  return 0;
+  return { code: 0, endsByInterrupt: command.endsByInterrupt };
 }
 
 /** The command named by the first one or two words that are not flags; flags before it are left to it. */

@@ -5,6 +5,7 @@ import { readRecords } from "../eval/record-file.ts";
 import { compareResults, comparisonTable } from "../eval/table.ts";
 import { evalFolder } from "../track/run-folder.ts";
 import type { Output } from "./output.ts";
+import { showSeconds } from "./progress.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { Setup } from "./setup.ts";
 import type { RunResult } from "./train-run.ts";
@@ -50,19 +51,20 @@ export function closingWords(setup: Setup, record: RunRecord, result: RunResult,
   output.line();
   output.line(
     result.status === "interrupted"
-      ? `Interrupted and saved. Continue with: forager train --resume ${folder}`
+      ? `Interrupted and saved. Continue with: npx forager train --resume ${folder}`
       : `weightsSha256 ${result.weightsSha256}`,
   );
+  output.line(`total time ${showSeconds(record.seconds())}, warm-up and evaluations included`);
   if (result.status === "done") {
     output.line(`metrics of every step: ${join(folder, "metrics.jsonl")}`);
     output.line(
-      `next: forager rollout ${join(folder, "config.yaml")} --policy ${folder} --print    (look at episodes)`,
+      `next: npx forager rollout ${join(folder, "config.yaml")} --policy ${folder} --print    (look at episodes)`,
     );
-    output.line(`      forager play ${join(folder, "config.yaml")}    (take the policy's seat)`);
+    output.line(`      npx forager play ${join(folder, "config.yaml")}    (take the policy's seat)`);
   }
 }
 
-/** A question that was wrong before and is right after, the one with most hops and then the first. */
+/** A question that was wrong before and is right after, the one with most hops and then the first; none without one. */
 function episodePair(
   setup: Setup,
   record: RunRecord,
@@ -76,9 +78,7 @@ function episodePair(
   const after = new Map(readRecords(path(steps)).records.map((r) => [r.id, r]));
   const pairs = readRecords(path(0)).records.flatMap((before) => {
     const now = after.get(before.id);
-    return now ? [{ before, after: now, gain: (now.em ?? 0) - (before.em ?? 0) }] : [];
+    return now && (now.em ?? 0) > (before.em ?? 0) ? [{ before, after: now }] : [];
   });
-  return pairs.sort(
-    (a, b) => b.gain - a.gain || b.before.hops - a.before.hops || a.before.place - b.before.place,
-  )[0];
+  return pairs.sort((a, b) => b.before.hops - a.before.hops || a.before.place - b.before.place)[0];
 }

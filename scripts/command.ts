@@ -14,6 +14,8 @@ export interface CommandOf<Args> {
    * `signal` is aborted by the first Ctrl-C: stop at the next safe point and return (exit 130).
    */
   readonly run: (args: Args, output: Output, signal: AbortSignal, extensions: Extensions) => Promise<void>;
+  /** It serves until Ctrl-C: that is how it is done (exit 0). */
+  readonly endsByInterrupt?: true;
 }
 
 export type Command = CommandOf<Readonly<Record<string, unknown>>>;

@@ -10,7 +10,7 @@ export interface Forager {
 }
 
 /**
- * Forager's command line with a user's own environments, reward parts, data sets and samplers added by name:
+ * Forager's command line with a user's own environments, agents, reward parts, data sets and samplers added by name:
  *
  *     await defineForager({ environments: { maze: ({ retriever }) => new Maze(retriever) } }).run(process.argv);
  *

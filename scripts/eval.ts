@@ -12,9 +12,9 @@ import { evalFolder } from "../track/run-folder.ts";
 import { checkOutFolder } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
 import { evaluateWith } from "./evaluations.ts";
-import { checkPolicy, type OpenPolicy, openPolicy, tellStart } from "./open-policy.ts";
+import { type OpenPolicy, tellStart } from "./open-policy.ts";
 import type { Output } from "./output.ts";
-import { withPolicy } from "./policy-options.ts";
+import { checkPolicyArguments, openNamedPolicy, withPolicy } from "./policy-options.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { withConfig } from "./with-config.ts";
 
@@ -30,13 +30,18 @@ export const command = defineCommand({
       "the same run as reinforcement learning began",
     ],
     ["forager eval my.yaml eval.modes=[sampled] eval.samples=8", "the config's model, pass@1 to pass@8"],
+    [
+      "forager eval my.yaml --endpoint https://host --chat --model NAME --api-key-env KEY",
+      "a closed model on the same questions",
+    ],
   ],
   builder: (yargs) =>
     withPolicy(withConfig(yargs)).option("out", {
       type: "string",
       describe: "folder for records and results; default: evals/NAME-HASH, the same for the same evaluation",
     }),
-  async run({ config: path, overrides, policy: spec, step, out }, output, signal, extensions) {
+  async run(args, output, signal, extensions) {
+    const { config: path, overrides, out } = args;
     const { config, stated } = loadConfig(path, overrides);
     if (config.eval.benchmarks.length === 0)
       throw new ConfigError({
@@ -45,12 +50,12 @@ export const command = defineCommand({
         expected: "one or more",
         next: "Add one: eval: { benchmarks: [{ name: dev, source: { kind: jsonl, path: dev.jsonl } }] }",
       });
-    tellStart(path, spec, output);
-    checkPolicy(spec, { step, extensions });
+    checkPolicyArguments(args, extensions);
+    if (args.endpoint === undefined) tellStart(path, args.policy, output);
     if (out !== undefined) checkOutFolder(out);
     const setup = await openSetup(config, { output, signal, extensions });
     try {
-      const policy = await openPolicy(spec, setup, { step, extensions });
+      const policy = await openNamedPolicy(args, setup, { output, signal, extensions });
       try {
         const folder = out ?? join("evals", `${policy.name}-${fingerprint(setup, policy)}`);
         checkOutFolder(folder);
@@ -58,7 +63,7 @@ export const command = defineCommand({
         writeFileAtomic(join(folder, "config.yaml"), printConfig(config, stated));
         report(policy, results, folder, output);
       } finally {
-        policy.close();
+        await policy.close();
       }
     } finally {
       await setup.close();
@@ -113,7 +118,7 @@ function report(policy: OpenPolicy, results: readonly EvalResult[], folder: stri
 }
 
 /** Everything that episodes depend on, in eight digits: the same evaluation finds its own records again. */
-function fingerprint({ config, retriever, tokenizer }: Setup, { weights, step }: OpenPolicy): string {
+export function fingerprint({ config, retriever, tokenizer }: Setup, { weights, step }: OpenPolicy): string {
   const { env, search, reward, rollout, model } = config;
   const {
     modes: _modes,

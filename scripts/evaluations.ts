@@ -1,7 +1,10 @@
 import { type EvalResult, evaluate, type Roll } from "../eval/evaluate.ts";
+import { normalizerOf } from "../reward/normalize.ts";
+import { atStep } from "../reward/score-all.ts";
 import type { Policy } from "../rl/policy/policy.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
 import { evalFolder } from "../track/run-folder.ts";
+import { checkIndexPin } from "./benchmark-card.ts";
 import type { Output } from "./output.ts";
 import type { PolicyPlayer } from "./policy-player.ts";
 import type { Setup } from "./setup.ts";
@@ -18,7 +21,7 @@ export async function evaluateAll(
     signal: AbortSignal;
   },
 ): Promise<EvalResult[]> {
-  o.player.publish(o.policy);
+  await o.player.publish(o.policy);
   return evaluateWith(setup, { ...o, roll: o.player.evaluate, weights: weightsSha256(o.policy) });
 }
 
@@ -42,31 +45,37 @@ export async function evaluateWith(
   const { config, benchmarks, retriever, tokenizer, score } = setup;
   const { eval: e, env } = config;
   const results: EvalResult[] = [];
+  const normalizer = normalizerOf(config.reward.normalizer);
   const identity = {
     weights: o.weights,
     retriever: retriever.version,
     tokenizer: tokenizer.fingerprint,
-    normalizer: config.reward.normalizer,
+    normalizer: normalizer.id,
+    normalizerVersion: normalizer.version,
+    extraction: config.reward.extraction,
     maxTurns: env.maxTurns,
-    topK: env.topK,
+    passages: env.topK,
   };
-  for (const { name, tasks } of benchmarks)
+  for (const { name } of benchmarks) checkIndexPin(config, name, retriever.version);
+  for (const { name, tasks, card } of benchmarks)
     for (const mode of e.modes) {
-      const bar = o.output.progress(`${name}, ${mode}`, tasks.length * (mode === "greedy" ? 1 : e.samples));
+      const { samples, seed, ...decoding } = card;
+      const bar = o.output.progress(`${name}, ${mode}`, tasks.length * (mode === "greedy" ? 1 : samples));
       let told = 0;
       const result = await evaluate({
         benchmark: name,
         tasks,
         mode,
-        samples: e.samples,
-        decoding: { temperature: e.temperature, topP: e.topP, topK: e.topK },
+        samples,
+        decoding,
         step: o.step,
-        seed: e.seed,
+        seed,
         episodesAtOnce: config.rollout.maxRows,
         roll: o.roll,
-        scorer: score,
+        scorer: atStep(score, o.step),
         folder: evalFolder(o.folder, name, o.step, mode),
         identity,
+        normalizer,
         emAt: e.emAt,
         maxInfraShare: e.maxInfraShare,
         signal: o.signal,

@@ -4,6 +4,7 @@ import type { ResearcherOptions } from "../env/researcher.ts";
 import type { OwnPart } from "../reward/scorer.ts";
 import type { BatchSampler, Sampler } from "../rollout/sampler.ts";
 import type { Tokenizer } from "../rollout/tokenizer.ts";
+import type { Agent } from "../serve/proxy/agent.ts";
 
 /** What an environment is built from: the retriever of `search`, the section `env`, the run's seed. */
 export type EnvironmentParts = ResearcherOptions;
@@ -15,6 +16,8 @@ export type RewardPart = OwnPart;
 export interface Extensions {
   /** `env.name: NAME`. */
   readonly environments?: Readonly<Record<string, (parts: EnvironmentParts) => Environment>>;
+  /** `env: { name: agent, agent: NAME }`: an agent that plays its episodes by itself, with an OpenAI client. */
+  readonly agents?: Readonly<Record<string, Agent>>;
   /** `reward.weights: { NAME: 0.5 }`. */
   readonly rewards?: Readonly<Record<string, RewardPart>>;
   /** `data.train: { kind: own, name: NAME }`, and as a benchmark's source. */

@@ -1,6 +1,5 @@
 import type { Config } from "../configs/schema.ts";
 import { CheckpointError } from "../core/errors.ts";
-import { benchmarkOrder, inOrder } from "../datasets/benchmark.ts";
 import { describeDropped, type LoadedTasks } from "../datasets/jsonl.ts";
 import { type LoadedSource, loadBenchmark, loadSource } from "../datasets/load.ts";
 import type { OwnDatasets } from "../datasets/own.ts";
@@ -16,6 +15,7 @@ import { createRenderer, loadChatTemplate } from "../rollout/renderer.ts";
 import { tinyTokenizer } from "../rollout/tiny-tokenizer.ts";
 import type { Renderer, Tokenizer } from "../rollout/tokenizer.ts";
 import type { Vocabulary } from "../rollout/vocabulary.ts";
+import { type BenchmarkCard, cardOf, firstQuestions } from "./benchmark-card.ts";
 import { corpusVocabulary } from "./corpus-vocabulary.ts";
 import type { Output } from "./output.ts";
 
@@ -23,6 +23,8 @@ export interface Benchmark {
   readonly name: string;
   /** In the recorded order. */
   readonly tasks: readonly Task[];
+  /** How it is asked: its own words, and those of `eval` where it has none. */
+  readonly card: BenchmarkCard;
 }
 
 /** What a config names that is read whole: questions, tokens, weights. */
@@ -48,11 +50,11 @@ export async function openInputs(
   const train = await loadSource(config.data.train, config.run.seed, normalize, datasets);
   if (train.loaded) tellDropped(output, "data.train", train.loaded);
   const benchmarks: Benchmark[] = [];
-  for (const { name, source, limit } of config.eval.benchmarks) {
-    const loaded = await loadBenchmark(source, normalize, datasets);
-    tellDropped(output, `benchmark ${name}`, loaded);
-    const order = benchmarkOrder(loaded.tasks, config.eval.seed);
-    benchmarks.push({ name, tasks: inOrder(loaded.tasks, order.slice(0, limit ?? order.length)) });
+  for (const row of config.eval.benchmarks) {
+    const loaded = await loadBenchmark(row.source, normalize, datasets);
+    tellDropped(output, `benchmark ${row.name}`, loaded);
+    const card = cardOf(config, row);
+    benchmarks.push({ name: row.name, tasks: firstQuestions(config, row, loaded.tasks, card.seed), card });
   }
 
   const questions = [...(train.loaded?.tasks ?? []), ...benchmarks.flatMap((b) => b.tasks)];

@@ -1,13 +1,13 @@
 import { copyFileSync, existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { CheckpointError, ConfigError } from "../core/errors.ts";
+import { ConfigError } from "../core/errors.ts";
 import { writeFileAtomic, writeFolderAtomic } from "../core/files.ts";
 import { loadPolicy, savePolicy } from "../rl/policy/checkpoint.ts";
 import { readJson } from "../rl/policy/hf-config.ts";
 import { mergeLora } from "../rl/policy/merge-lora.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
-import { type CheckpointState, readCheckpointState } from "../rl/run-checkpoint.ts";
-import { checkpointOf, checkSameWeights } from "./checkpoint-of.ts";
+import { readCheckpointState } from "../rl/run-checkpoint.ts";
+import { baseOf, checkpointOf, checkSameWeights } from "./checkpoint-of.ts";
 import { defineCommand } from "./command.ts";
 import { tokenizerFiles } from "./tokenizer-files.ts";
 
@@ -72,18 +72,6 @@ function checkOut(out: string): void {
       got: there.slice(0, 3).join(", ") + (there.length > 3 ? ", ..." : ""),
       next: "Choose a new folder: nothing is ever overwritten.",
     });
-}
-
-function baseOf(state: CheckpointState, checkpoint: string): string {
-  const { base } = state;
-  if (base !== undefined && existsSync(join(base, "config.json"))) return base;
-  throw new CheckpointError({
-    what: "the base model of this checkpoint is not there",
-    where: join(checkpoint, "state.json"),
-    got: base ?? "no `base`",
-    expected: "the Hugging Face folder it was trained from",
-    next: "Put the model back, or change `base` to where it is now.",
-  });
 }
 
 /** The base's own config files say more than ours do; only the number format is new. */

@@ -29,7 +29,7 @@ export interface OpenPolicy {
   /** Of our own kinds. */
   readonly weightsSha256?: string;
   readonly roll: Roll;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** What `--policy` may name, for --help and for errors. */
@@ -61,7 +61,7 @@ export async function openPolicy(
     return {
       ...{ name: spec, label: `own sampler ${spec}`, step: 0, weights: `own ${spec}` },
       roll: roller(setup, sampler),
-      close() {},
+      async close() {},
     };
   }
   return kindOf(spec, o.extensions).open(spec, setup, o.step);
@@ -180,13 +180,16 @@ function ours(setup: Setup, policy: Policy, is: Pick<OpenPolicy, "name" | "label
     weights: sha,
     weightsSha256: sha,
     roll: roller(setup, sampler),
-    close: () => sampler.dispose(),
+    async close() {
+      sampler.dispose();
+    },
   };
 }
 
-function roller(setup: Setup, policy: Sampler | BatchSampler): Roll {
+/** Plays by a sampler what the config says of episodes. */
+export function roller(setup: Setup, policy: Sampler | BatchSampler): Roll {
   const { environment, tokenizer, renderer } = setup;
-  const common = { ...setup.config.rollout, environment, policy, tokenizer, renderer };
+  const common = { ...setup.config.rollout, ...setup.episodes, environment, policy, tokenizer, renderer };
   return (tasks, request) => rollGroups(tasks, { ...common, ...request });
 }
 
@@ -199,7 +202,7 @@ function notAPolicy(spec: string, extensions: Extensions | undefined): ConfigErr
       "; ",
     ),
     next: /^[a-z]+:\/\//i.test(spec)
-      ? "Policies behind a URL cannot be opened: name a local folder."
+      ? "A policy behind a URL is named with --endpoint."
       : "Check the path; `forager train` prints the folder of its run.",
   });
 }

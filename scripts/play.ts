@@ -1,11 +1,13 @@
 import { randomInt } from "node:crypto";
 import { loadConfig } from "../configs/load-config.ts";
+import { RewardError } from "../core/errors.ts";
 import { rng } from "../core/rng.ts";
 import type { Task } from "../datasets/task.ts";
 import type { Ending, Environment, Seat } from "../env/environment.ts";
+import { scoreAll } from "../reward/score-all.ts";
 import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import { defineCommand } from "./command.ts";
-import { colorful, rewardLines } from "./episode-words.ts";
+import { colorful, isScored, rewardLines } from "./episode-words.ts";
 import { play } from "./play-session.ts";
 import { allOf, questionById, splitOf } from "./questions.ts";
 import { openSetup } from "./setup.ts";
@@ -44,9 +46,11 @@ export const command = defineCommand({
         output.result({ question: task.id, left: true });
         return;
       }
-      const scored = setup.score(trajectoryOf(task, said, ending));
-      output.print(rewardLines(scored, colorful(output)));
+      const [scored] = await scoreAll(setup.score, [trajectoryOf(task, said, ending)], signal);
+      output.print(rewardLines(scored!, colorful(output)));
       const { outcome, turns } = ending;
+      if (!isScored(scored!))
+        throw new RewardError({ what: "the episode could not be judged", got: scored!.failure ?? "" });
       const { reward, parts, prediction = null } = scored;
       output.result({ question: task.id, outcome, turns, prediction, reward, parts });
     } finally {

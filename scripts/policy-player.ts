@@ -1,34 +1,66 @@
 import type { Task } from "../datasets/task.ts";
 import type { RollRequest } from "../eval/evaluate.ts";
-import { createSampler, type PolicySampler } from "../rl/policy/generate.ts";
+import { checkSampled } from "../rl/diverged.ts";
+import { createSampler } from "../rl/policy/generate.ts";
 import type { Policy } from "../rl/policy/policy.ts";
+import type { Remote, RollUse } from "../rl/remote.ts";
 import { type Rolled, rollGroups } from "../rollout/groups.ts";
-import type { Setup } from "./setup.ts";
+import type { Setup, SharedBatch } from "./setup.ts";
 
-/** The in-process policy at the seat: plays groups for training and for evaluation. */
+/** The policy at the seat: plays groups for training and for evaluation. */
 export interface PolicyPlayer {
-  readonly sampler: PolicySampler;
-  publish(policy: Policy): void;
-  train(tasks: readonly Task[], step: number, attempt: number): Promise<Rolled>;
+  /** Where the policy samples on servers; absent in process. */
+  readonly remote?: Remote;
+  /** From here on this version plays. Resolves with what publishing measured. */
+  publish(policy: Policy): Promise<Readonly<Record<string, number>>>;
+  train(tasks: readonly Task[], step: number, refill: number, use?: RollUse): Promise<Rolled>;
   evaluate(tasks: readonly Task[], request: RollRequest): Promise<Rolled>;
+  close(): Promise<void>;
 }
 
+/** Of the policy as RL begins, which several runs may have in common, episodes are shared where the setup says so. */
+export function firstShared(
+  { share }: Setup,
+  version: number,
+  batch: SharedBatch,
+  play: () => Promise<Rolled>,
+): Promise<Rolled> {
+  return version === 0 && share !== undefined ? share(batch, play) : play();
+}
+
+/** The in-process policy. */
 export function policyPlayer(setup: Setup, policy: Policy): PolicyPlayer {
   const { config, engine, tokenizer, renderer, environment } = setup;
   const { rollout } = config;
   const sampler = createSampler({ engine, policy, tokenizer, maxRows: rollout.maxRows });
-  const common = { ...rollout, environment, policy: sampler, tokenizer, renderer };
+  const common = { ...rollout, ...setup.episodes, environment, policy: sampler, tokenizer, renderer };
+  let { version } = policy;
   return {
-    sampler,
-    publish: (next) => sampler.update(next),
-    train: (tasks, step, attempt) =>
-      rollGroups(tasks, {
-        ...common,
-        seed: config.run.seed,
-        step,
-        round: attempt,
-        decoding: { temperature: rollout.temperature, topP: rollout.topP, topK: rollout.topK },
-      }),
-    evaluate: (tasks, request) => rollGroups(tasks, { ...common, ...request }),
+    async publish(next) {
+      sampler.update(next);
+      ({ version } = next);
+      return {};
+    },
+    async train(tasks, step, refill, use) {
+      const rolled = await firstShared(setup, version, { tasks, draws: { step, refill } }, () =>
+        rollGroups(tasks, {
+          ...common,
+          ...(use && { signal: use.signal, cut: use.cut }),
+          seed: config.run.seed,
+          step,
+          round: refill,
+          decoding: { temperature: rollout.temperature, topP: rollout.topP, topK: rollout.topK },
+        }),
+      );
+      return checkSampled(rolled);
+    },
+    async evaluate(tasks, request) {
+      const { signal: _signal, onEpisode: _onEpisode, ...draws } = request;
+      const play = () => rollGroups(tasks, { ...common, ...request });
+      return checkSampled(await firstShared(setup, version, { tasks, draws }, play));
+    },
+    async close() {
+      sampler.dispose();
+    },
   };
 }

@@ -3,7 +3,7 @@ import { createLearner, type Learner } from "../rl/learner.ts";
 import { loadCheckpoint, type RunState } from "../rl/run-checkpoint.ts";
 import { train } from "../rl/step.ts";
 import { tokenKinds } from "../rl/token-kinds.ts";
-import { alarmsOf, legend, stepLine } from "../track/console.ts";
+import { alarmsOf, legend, type Shows, stepLine } from "../track/console.ts";
 import { checkpointPath } from "../track/run-folder.ts";
 import type { Output } from "./output.ts";
 import type { PolicyPlayer } from "./policy-player.ts";
@@ -31,23 +31,23 @@ export async function* reinforce(
   setup: Setup,
   record: RunRecord,
   from: RunState,
-  o: { output: Output; signal: AbortSignal; player: PolicyPlayer; evals: RunEvals },
+  o: { output: Output; signal: AbortSignal; learner: Learner; player: PolicyPlayer; evals: RunEvals },
 ): AsyncGenerator<RunState> {
   const { config, tokenizer } = setup;
-  const { output, signal, player, evals } = o;
+  const { output, signal, learner, player, evals } = o;
   const { rl, rollout, track } = config;
   const algorithm = algorithmOf(rl);
-  const learner = rlLearner(setup, from);
-  player.publish(learner.policy);
+  await player.publish(learner.policy);
   const lengths = new Map<number, number>();
   const movedOn = algorithm.kl !== "none" && from.step > 0;
   // The KL term is taken to the policy as RL began.
   const reference = movedOn
     ? loadCheckpoint(checkpointPath(record.folder, "rl", 0), setup.start).policy
     : from.policy;
-  tellAlgorithm(setup, output);
-  output.line(legend);
-  const bar = output.progress("training", rl.steps, from.step);
+  const shows = showsOf(setup);
+  tellAlgorithm(setup, shows, output);
+  for (const line of legend("rl", shows)) output.line(line);
+  const bar = output.progress("training with evaluations", rl.steps, from.step);
   const reports = train(
     {
       config: rl,
@@ -61,6 +61,7 @@ export async function* reinforce(
       learner,
       reference: reference.trainable,
       publish: player.publish,
+      ...(player.remote ? { remote: player.remote } : {}),
       kinds: (segment) => tokenKinds(segment, tokenizer, lengths),
       clock: () => performance.now() / 1e3,
     },
@@ -68,22 +69,24 @@ export async function* reinforce(
     rl.steps,
   );
   let raised = new Set<string>();
-  for await (const { step, metrics, trajectories } of reports) {
+  for await (const { step, metrics, trajectories, failure } of reports) {
     const state: RunState = { phase: "rl", step, policy: learner.policy, adam: learner.optimizer };
-    const alarms = alarmsOf(metrics);
+    const alarms = alarmsOf(metrics, track.alarms);
     record.commit({ phase: "rl", step, metrics, trajectories });
     record.db.event("rl", step, "alarm", ...alarms);
-    output.line(stepLine("rl", step, rl.steps, metrics));
+    output.line(stepLine("rl", step, rl.steps, metrics, shows));
     output.event("step", { phase: "rl", step, ...metrics });
     // An alarm is told when it begins; run.db has it for every step.
     for (const alarm of alarms) if (!raised.has(subject(alarm))) output.warn(`step ${step}: ${alarm}`);
     raised = new Set(alarms.map(subject));
     bar.tick();
     const stop = signal.aborted;
-    if (stop || evals.due(step) || step % track.saveEvery === 0 || step === rl.steps)
+    // A failure ends the run at the next step: what was learnt is saved first.
+    if (stop || failure !== undefined || evals.due(step) || step % track.saveEvery === 0 || step === rl.steps)
       await record.checkpoint(state, evals.best());
     yield state;
     if (stop) break;
+    if (failure !== undefined) continue;
     await evals.at(state, player);
   }
   bar.done();
@@ -91,11 +94,16 @@ export async function* reinforce(
 
 const subject = (alarm: string) => alarm.split(" ")[0] as string;
 
-function tellAlgorithm({ config: { rl } }: Setup, output: Output): void {
-  const { surrogate, advantage, filterMetric } = algorithmOf(rl);
-  if (rl.updatesPerStep === 1 && surrogate !== "reinforce")
-    output.line("one update a step: the ratio is 1 and clipping idle");
-  if (advantage === "grpo" && filterMetric === "reward")
+/** Which columns its steps can fill with more than zeros. */
+const showsOf = ({ config: { rl } }: Setup): Shows => ({
+  ratio: rl.updatesPerStep > 1 || rl.maxStaleness > 0,
+  reference: algorithmOf(rl).kl !== "none",
+});
+
+function tellAlgorithm({ config: { rl } }: Setup, { ratio }: Shows, output: Output): void {
+  const { surrogate, advantage, filter, filterMetric } = algorithmOf(rl);
+  if (!ratio && surrogate !== "reinforce") output.line("one update a step: the ratio is 1 and clipping idle");
+  if (advantage === "grpo" && filter === "spread" && filterMetric === "reward")
     output.warn(
       "std-normalised advantages with groups filtered on the reward: a group that differs by the 0.1 of a tag learns as loudly as right against wrong (rl.filterMetric: exactMatch avoids it)",
     );

@@ -5,14 +5,15 @@ import { seedOf } from "../core/rng.ts";
 import type { Task } from "../datasets/task.ts";
 import type { RollRequest } from "../eval/evaluate.ts";
 import { recordOf } from "../eval/record.ts";
+import { scoreAll } from "../reward/score-all.ts";
 import { renderTrajectory } from "../rollout/print.ts";
-import { isPolicyOutcome, type Trajectory } from "../rollout/trajectory.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
 import { checkOutFile } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
 import { colorful, isRight, isScored, oneLine, type Played, verdict } from "./episode-words.ts";
-import { checkPolicy, type OpenPolicy, openPolicy, tellStart } from "./open-policy.ts";
+import { type OpenPolicy, tellStart } from "./open-policy.ts";
 import type { Output } from "./output.ts";
-import { withPolicy } from "./policy-options.ts";
+import { checkPolicyArguments, openNamedPolicy, withPolicy } from "./policy-options.ts";
 import { checkCount, questionById, type Split, splitOf } from "./questions.ts";
 import { openSetup, type Setup } from "./setup.ts";
 import { withConfig } from "./with-config.ts";
@@ -59,9 +60,9 @@ export const command = defineCommand({
         next: "Leave --samples out, or give --mode sampled.",
       });
     const { config } = loadConfig(args.config, args.overrides);
-    checkPolicy(args.policy, { step: args.step, extensions });
+    checkPolicyArguments(args, extensions);
     if (out !== undefined) checkOutFile(out);
-    tellStart(args.config, args.policy, output);
+    if (args.endpoint === undefined) tellStart(args.config, args.policy, output);
     const setup = await openSetup(config, { output, signal, extensions });
     try {
       const chosen =
@@ -69,7 +70,7 @@ export const command = defineCommand({
       const tasks = "task" in chosen ? [chosen.task] : chosen.split.first(n);
       if (tasks.length < n && !("task" in chosen))
         output.line(`${chosen.split.name} has ${tasks.length} questions: all are played`);
-      const policy = await openPolicy(args.policy, setup, { step: args.step, extensions });
+      const policy = await openNamedPolicy(args, setup, { output, signal, extensions });
       try {
         output.line(`policy ${policy.label}`);
         const request = {
@@ -87,7 +88,7 @@ export const command = defineCommand({
         if (out !== undefined) write(out, played, output);
         finish(played, out, output);
       } finally {
-        policy.close();
+        await policy.close();
       }
     } finally {
       await setup.close();
@@ -96,9 +97,10 @@ export const command = defineCommand({
 });
 
 /** Decoding and seeds: of a benchmark those of `forager eval`, so that these are the episodes it measures. */
-function requestOf({ config }: Setup, split: Split, mode: "greedy" | "sampled"): RollRequest {
-  const { temperature, topP, topK } = split.benchmark ? config.eval : config.rollout;
-  const seed = split.benchmark ? seedOf(config.eval.seed, "eval", split.name) : config.run.seed;
+function requestOf({ config, benchmarks }: Setup, split: Split, mode: "greedy" | "sampled"): RollRequest {
+  const card = split.benchmark ? benchmarks.find(({ name }) => name === split.name)?.card : undefined;
+  const { temperature, topP, topK } = card ?? config.rollout;
+  const seed = card ? seedOf(card.seed, "eval", split.name) : config.run.seed;
   const decoding = mode === "greedy" ? { temperature: 0, topP: 1, topK: 0 } : { temperature, topP, topK };
   return { seed, step: 0, decoding, groupSize: 1, minMembers: 1 };
 }
@@ -126,7 +128,7 @@ async function* episodes(
     ];
     const place = ({ task }: Trajectory) => places.get(task) ?? 0;
     all.sort((a, b) => place(a) - place(b) || a.member - b.member);
-    for (const each of all) yield isPolicyOutcome(each.outcome) ? setup.score(each) : each;
+    yield* await scoreAll(setup.score, all, request.signal);
   }
 }
 

@@ -5,6 +5,7 @@ import { checkRunFolder, type RunFolder } from "../track/run-folder.ts";
 import { closingWords } from "./closing-words.ts";
 import type { Extensions } from "./extensions.ts";
 import type { Output } from "./output.ts";
+import { preflight } from "./preflight.ts";
 import {
   failedSummary,
   openRecord,
@@ -52,7 +53,8 @@ export async function runNew(
   checkRunFolder(path);
   const setup = await openSetup(loaded.config, o);
   try {
-    await checkWarmUp(setup);
+    await checkWarmUp(setup, o.output.warn);
+    await preflight(setup, o);
     const { folder, lock } = startRecord(path, loaded, setup, now);
     try {
       return { folder, summary: await runInto(folder, setup, o) };

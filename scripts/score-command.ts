@@ -1,3 +1,4 @@
+import { episodeFormats } from "../datasets/episodes/formats.ts";
 import { wilson } from "../eval/wilson.ts";
 import { extractionNames } from "../reward/extract.ts";
 import { normalizerIds, normalizerOf } from "../reward/normalize.ts";
@@ -12,6 +13,7 @@ export const command = defineCommand({
       "forager score runs/x/evals/test-50-greedy/records.jsonl --json",
       "of recorded episodes, each record too",
     ],
+    ["forager score hotpotqa_qwen.jsonl.gz --format r1-searcher", "of another project's trajectories"],
   ],
   builder: (yargs) =>
     yargs
@@ -26,16 +28,21 @@ export const command = defineCommand({
         default: "squad",
         describe: "what makes answers comparable",
       })
+      .option("format", {
+        choices: episodeFormats,
+        describe: "what the records are; default: told from the first one",
+      })
       .option("extraction", {
         choices: extractionNames,
         default: "last" as const,
         describe: "which of a trajectory's answers is judged",
       }),
-  async run({ file, normalizer, extraction }, output, signal) {
+  async run({ file, normalizer, format, extraction }, output, signal) {
     const bar = output.progress("scoring");
     const totals = await scoreFile(file, {
       normalizer: normalizerOf(normalizer),
       extraction,
+      format,
       signal,
       onRecord(record) {
         output.event("record", { ...record });
@@ -52,6 +59,8 @@ export const command = defineCommand({
     output.line(`F1        ${decimal(f1)}`);
     output.line(`cover EM  ${decimal(coverEm)}`);
     output.line(`normalizer ${totals.normalizer}`);
+    const others = Object.entries(totals.byNormalizer).filter(([id]) => id !== totals.normalizer);
+    output.line(`EM under others: ${others.map(([id, each]) => `${id} ${decimal(each.em)}`).join(", ")}`);
     if (totals.emptyPredictions > 0) output.line(`${totals.emptyPredictions} without an answer: scored 0`);
     if (totals.emptyGold > 0)
       output.warn(

@@ -7,22 +7,43 @@ import type { World } from "../datasets/world.ts";
 import type { Params } from "../engine/array.ts";
 import type { Engine } from "../engine/engine.ts";
 import { openEngine } from "../engine/open.ts";
+import type { EnvConfig } from "../env/config.ts";
 import type { Environment } from "../env/environment.ts";
 import { researcher } from "../env/researcher.ts";
 import { describeCorpus, hasManifest } from "../env/search/manifest.ts";
 import { openRetriever } from "../env/search/open.ts";
 import type { Retriever } from "../env/search/retriever.ts";
+import { checkNeeds } from "../reward/check-needs.ts";
 import { partNames } from "../reward/parts.ts";
+import { planOf } from "../reward/plan.ts";
 import type { Scorer } from "../reward/scored.ts";
 import { makeScorer } from "../reward/scorer.ts";
 import { algorithmOf } from "../rl/config.ts";
 import type { Policy } from "../rl/policy/policy.ts";
+import type { Rolled } from "../rollout/groups.ts";
 import type { Renderer, Tokenizer } from "../rollout/tokenizer.ts";
 import type { Vocabulary } from "../rollout/vocabulary.ts";
+import {
+  agentEnvironment,
+  agentOf,
+  agentRewards,
+  hasAgent,
+  noRetriever,
+  type OpenAgent,
+  openAgent,
+} from "./agents.ts";
+import { type AnsweringParts, answeringOf } from "./answering.ts";
 import type { Extensions } from "./extensions.ts";
-import { type Benchmark, openInputs } from "./inputs.ts";
+import { type Benchmark, type Inputs, openInputs } from "./inputs.ts";
 import type { Output } from "./output.ts";
 import type { Progress } from "./progress.ts";
+
+/** @param what names the policy's version, the questions and the draws: all that the episodes depend on in one run */
+export type ShareEpisodes = (what: SharedBatch, play: () => Promise<Rolled>) => Promise<Rolled>;
+export interface SharedBatch {
+  readonly tasks: readonly Task[];
+  readonly draws: Readonly<Record<string, unknown>>;
+}
 
 /** Everything that a config names, opened and checked. */
 export interface Setup {
@@ -36,12 +57,17 @@ export interface Setup {
   readonly vocabulary?: Vocabulary;
   readonly retriever: Retriever;
   readonly environment: Environment;
-  readonly makeEnvironment: (retriever: Retriever) => Environment;
+  /** @param env in place of the config's own section */
+  readonly makeEnvironment: (retriever: Retriever, env?: EnvConfig) => Environment;
   readonly score: Scorer;
   readonly source: TaskSource;
   readonly trainTasks?: readonly Task[];
   readonly world?: World;
   readonly benchmarks: readonly Benchmark[];
+  /** Gives episodes that another run has played of the same policy with the same draws, else plays them. */
+  readonly share?: ShareEpisodes;
+  /** How episodes are played where an agent of the user's plays them: for `rollGroups`. */
+  readonly episodes: Partial<OpenAgent["episodes"]>;
   close(): Promise<void>;
 }
 
@@ -55,24 +81,29 @@ export async function openSetup(
 ): Promise<Setup> {
   const inputs = await openInputs(config, o.output, o.extensions?.datasets);
   const { train, vocabulary, ...opened } = inputs;
-  const score = openScorer(config, o.extensions);
+  const score = openScorer(config, o.extensions, inputs);
   const makeEnvironment = environmentMaker(config, o.extensions);
   const retriever = await openSearch(config, train.world, o);
+  let agent: OpenAgent | undefined;
   try {
+    const answering = await answeringOf(config, partsOf(retriever, makeEnvironment, inputs));
     const engine = await openEngine(config.engine);
+    agent = await openAgent(config, o.extensions);
     return {
       ...opened,
       config,
       engine,
-      retriever,
+      ...answering,
       makeEnvironment,
-      environment: makeEnvironment(retriever),
       score,
+      episodes: agent?.episodes ?? {},
       source: train.source,
       ...(vocabulary ? { vocabulary } : {}),
       ...(train.loaded ? { trainTasks: train.loaded.tasks } : {}),
       ...(train.world ? { world: train.world } : {}),
       async close() {
+        score.close?.();
+        await agent?.close();
         await retriever.close();
         await engine.dispose();
       },
@@ -91,13 +122,18 @@ export async function checkSetup(
   config: Config,
   o: { output: Output; signal: AbortSignal; extensions?: Extensions | undefined },
 ): Promise<string[]> {
-  const { train, benchmarks, tokenizer, start } = await openInputs(config, o.output, o.extensions?.datasets);
-  openScorer(config, o.extensions);
-  environmentMaker(config, o.extensions);
+  const inputs = await openInputs(config, o.output, o.extensions?.datasets);
+  const { train, benchmarks, tokenizer, start } = inputs;
+  openScorer(config, o.extensions, inputs).close?.();
+  const makeEnvironment = environmentMaker(config, o.extensions);
+  if (hasAgent(config)) agentOf(config, o.extensions);
   const { index, corpus } = config.search;
   const unbuilt = index !== undefined && corpus !== undefined && !hasManifest(index);
   if (unbuilt) describeCorpus(corpus);
-  else await (await openSearch(config, train.world, o)).close();
+  else {
+    const retriever = await openSearch(config, train.world, o);
+    await answeringOf(config, partsOf(retriever, makeEnvironment, inputs)).finally(() => retriever.close());
+  }
   await (await openEngine(config.engine)).dispose();
   const count = (params: Params) => Object.values(params).reduce((n, { data }) => n + data.length, 0);
   const [learning, fixed] = [count(start.trainable), count(start.frozen)];
@@ -109,11 +145,43 @@ export async function checkSetup(
   ];
 }
 
-function openScorer({ reward, rl }: Config, extensions: Extensions | undefined): Scorer {
-  const score = makeScorer(reward, extensions?.rewards);
-  const { filterMetric } = algorithmOf(rl);
-  const names = ["reward", ...partNames, ...Object.keys(extensions?.rewards ?? {})];
-  if (names.includes(filterMetric)) return score;
+/** What `answeringOf` composes of. */
+export const partsOf = (
+  engine: Retriever,
+  makeEnvironment: Setup["makeEnvironment"],
+  { train, benchmarks }: Pick<Inputs, "train" | "benchmarks">,
+): AnsweringParts => ({
+  engine,
+  makeEnvironment,
+  world: train.world,
+  questions: [
+    ...(train.loaded ? [{ name: "data.train", tasks: train.loaded.tasks }] : []),
+    ...benchmarks.map(({ name, tasks }) => ({ name: `benchmark ${name}`, tasks })),
+  ],
+});
+
+/** The scorer, once it is sure that the environment and the questions can give what it is made of. */
+function openScorer(
+  config: Config,
+  extensions: Extensions | undefined,
+  { train, benchmarks }: Pick<Inputs, "train" | "benchmarks">,
+): Scorer {
+  const own = { ...extensions?.rewards, ...agentRewards(config) };
+  const { filterMetric } = algorithmOf(config.rl);
+  const names = ["reward", ...partNames, ...Object.keys(own)];
+  if (names.includes(filterMetric)) {
+    const kept = filterMetric === "reward" ? [] : [filterMetric];
+    const reward = { ...config.reward, keep: [...config.reward.keep, ...kept] };
+    checkNeeds(planOf(reward, own), {
+      environment: config.env.name,
+      lacks: hasAgent(config) ? ["tags", "searches"] : [],
+      questions: [
+        ...(train.loaded ? [{ name: "data.train", tasks: train.loaded.tasks }] : []),
+        ...benchmarks.map(({ name, tasks }) => ({ name: `benchmark ${name}`, tasks })),
+      ],
+    });
+    return makeScorer(reward, own);
+  }
   const close = nearest(filterMetric, names);
   throw new ConfigError({
     what: `there is no reward part \`${filterMetric}\` to filter on`,
@@ -124,13 +192,14 @@ function openScorer({ reward, rl }: Config, extensions: Extensions | undefined):
 }
 
 async function openSearch(
-  { search }: Config,
+  config: Config,
   world: World | undefined,
   { output, signal }: { output: Output; signal: AbortSignal },
 ): Promise<Retriever> {
+  if (hasAgent(config)) return noRetriever;
   let bar: Progress | undefined;
   let told = 0;
-  const retriever = await openRetriever(search, {
+  const retriever = await openRetriever(config.search, {
     passages: world?.passages,
     signal,
     onProgress: ({ passages, total }) => {
@@ -143,12 +212,11 @@ async function openSearch(
   return retriever;
 }
 
-function environmentMaker(
-  config: Config,
-  extensions: Extensions | undefined,
-): (retriever: Retriever) => Environment {
+function environmentMaker(config: Config, extensions: Extensions | undefined): Setup["makeEnvironment"] {
   const { env, run } = config;
-  if (env.name === "researcher") return (retriever) => researcher({ retriever, config: env, seed: run.seed });
+  if (hasAgent(config)) return () => agentEnvironment;
+  if (env.name === "researcher")
+    return (retriever, changed = env) => researcher({ retriever, config: changed, seed: run.seed });
   const own = extensions?.environments?.[env.name];
   if (!own)
     throw new ConfigError({
@@ -157,5 +225,5 @@ function environmentMaker(
       expected: ["researcher", ...Object.keys(extensions?.environments ?? {})].join(", "),
       next: "Name one of these, or add yours with defineForager({ environments }).",
     });
-  return (retriever) => own({ retriever, config: env, seed: run.seed });
+  return (retriever, changed = env) => own({ retriever, config: changed, seed: run.seed });
 }

@@ -1,75 +1,107 @@
-import { z } from "zod";
 import { DataError } from "../core/errors.ts";
-import { readJsonl } from "../core/jsonl.ts";
 import { epochs } from "../datasets/batch.ts";
+import type { StoredEpisode } from "../datasets/episodes/episode.ts";
+import type { EpisodeFormat } from "../datasets/episodes/formats.ts";
+import { readEpisodes } from "../datasets/episodes/read.ts";
+import { goldOf, scoreAnswer } from "../reward/answers.ts";
+import { answersOf, extractions } from "../reward/extract.ts";
+import { normalizerOf } from "../reward/normalize.ts";
+import { loadChatTemplate } from "../rollout/renderer.ts";
+import { segmentsOf } from "../rollout/stored-episode.ts";
 import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import type { Demonstrate } from "./demonstrations.ts";
+import { episodeReader } from "./episode-reader.ts";
 import type { Setup } from "./setup.ts";
 
-const line = z.looseObject({
-  id: z.union([z.string(), z.int()]).transform(String),
-  question: z.string().optional(),
-  segments: z
-    .array(
-      z.looseObject({ source: z.enum(["prompt", "policy", "observation", "injected"]), text: z.string() }),
-    )
-    .refine(
-      (all) => all.some((s) => s.source === "policy" && s.text !== ""),
-      "at least one policy segment with text",
-    ),
-});
+export interface StoredSource {
+  readonly path: string;
+  /** Told from the first record when absent. */
+  readonly format?: EpisodeFormat | undefined;
+  /** Leave out episodes whose judged answer is not right. */
+  readonly onlyRight: boolean;
+}
 
 /**
- * Trajectories from a JSONL file of `{ id, segments: [{ source, text }] }` (an evaluation's records.jsonl is one),
- * encoded segment by segment; the last policy segment ends the text. Drawn in keyed random order, endlessly.
+ * Episodes of a file as demonstrations: exports of runs, an evaluation's records.jsonl, chats, trajectories of other
+ * projects. The very ids where the file has them for this tokenizer, else its text, encoded piece by piece. Drawn in
+ * keyed random order, endlessly. @throws DataError for a file of which nothing can be trained on
  */
-export async function storedTrajectories(setup: Setup, path: string): Promise<Demonstrate> {
-  const { tokenizer, config, start } = setup;
+export async function storedTrajectories(
+  setup: Setup,
+  source: StoredSource,
+  warn?: (text: string) => void,
+): Promise<Demonstrate> {
+  const { config, start } = setup;
+  const { path, format } = source;
+  const template = config.model.path ? loadChatTemplate(config.model.path) : undefined;
+  const reader = episodeReader(config, { ...setup, template });
   const all: Trajectory[] = [];
-  let tooLong = 0;
-  for await (const { value } of readJsonl(path, line)) {
-    const last = value.segments.findLastIndex((s) => s.source === "policy");
-    const segments = value.segments.slice(0, last + 1).map(({ source, text }, i): Segment => {
-      const tokens = [...tokenizer.encode(text), ...(i === last ? tokenizer.eosIds.slice(0, 1) : [])];
-      return source === "policy"
-        ? {
-            source,
-            text,
-            tokens,
-            logprobs: tokens.map(() => 0),
-            version: 0,
-            finish: i === last ? "eos" : "stop",
-          }
-        : { source, text, tokens };
-    });
-    if (segments.reduce((n, s) => n + s.tokens.length, 0) > start.config.contextTokens) {
-      tooLong++;
-      continue;
-    }
-    const task = {
-      id: value.id,
-      question: value.question ?? "",
-      goldenAnswers: [""],
-      dataset: path,
-      hops: 1,
-    };
-    all.push({
-      task,
-      member: 0,
-      sequences: [{ seat: "researcher", segments }],
-      outcome: "answered",
-      temperature: 1,
-      seconds: 0,
-    });
+  let [tooLong, wrong] = [0, 0];
+  for await (const { episode, where } of readEpisodes(path, format)) {
+    const segments = at(where, () => segmentsOf(episode, reader));
+    if (source.onlyRight && !isRight(episode, segments, config.reward, where)) wrong++;
+    else if (segments.reduce((n, s) => n + s.tokens.length, 0) > start.config.contextTokens) tooLong++;
+    else all.push(trajectoryOf(episode, segments, path));
   }
+  const left = [
+    ...(tooLong > 0 ? [`${tooLong} longer than the context of ${start.config.contextTokens} tokens`] : []),
+    ...(wrong > 0 ? [`${wrong} without the right answer`] : []),
+  ].join(", ");
   if (all.length === 0)
     throw new DataError({
       what: "no trajectory can be trained on",
       where: path,
-      got: `${tooLong} longer than the context of ${start.config.contextTokens} tokens`,
-      expected: "one {id, segments: [{source, text}]} a line",
+      got: left === "" ? "no record" : left,
+      expected:
+        "one {id, segments: [{source, text}]} a line, chat messages, or another format of docs/export.md",
       next: "Raise model.contextTokens or give another file.",
     });
+  if (left !== "") warn?.(`${path}: ${all.length} episodes to learn from; left out: ${left}`);
   const order = epochs(all, config.run.seed, "stored trajectories");
   return async (index) => order(Math.floor(index / all.length))[index % all.length];
+}
+
+/** Says where in the file it was that a word could not be written or a template refused. */
+function at<T>(where: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof DataError)) throw cause;
+    const { where: inside, ...complaint } = cause.complaint;
+    throw new DataError({ ...complaint, where: inside ? `${where} (${inside})` : where, cause });
+  }
+}
+
+function isRight(
+  { goldenAnswers }: StoredEpisode,
+  segments: readonly Segment[],
+  { normalizer, extraction }: Setup["config"]["reward"],
+  where: string,
+): boolean {
+  if (!goldenAnswers)
+    throw new DataError({
+      what: "whether the answer is right cannot be said",
+      where,
+      got: "no gold answers",
+      next: "Leave `onlyRight` out of sft.source, or give a file with gold answers.",
+    });
+  const { [extraction]: pick } = extractions;
+  const judged = pick(answersOf({ sequences: [{ segments }] }));
+  const row = normalizerOf(normalizer);
+  return scoreAnswer(judged, goldOf(goldenAnswers, row), row).em === 1;
+}
+
+function trajectoryOf(
+  { id, question = "", goldenAnswers }: StoredEpisode,
+  segments: readonly Segment[],
+  dataset: string,
+): Trajectory {
+  return {
+    task: { id, question, goldenAnswers: goldenAnswers ?? [""], dataset, hops: 1 },
+    member: 0,
+    sequences: [{ seat: "researcher", segments }],
+    outcome: "answered",
+    temperature: 1,
+    seconds: 0,
+  };
 }

@@ -1,12 +1,14 @@
 import type { EvalResult } from "../eval/evaluate.ts";
+import { adamStart } from "../rl/adam.ts";
 import { sftSteps } from "../rl/config.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
 import { loadCheckpoint, type RunState } from "../rl/run-checkpoint.ts";
-import { stepLine } from "../track/console.ts";
+import { legend, stepLine } from "../track/console.ts";
 import { listCheckpoints } from "../track/run-folder.ts";
 import type { Output } from "./output.ts";
 import { policyPlayer } from "./policy-player.ts";
 import { reinforce, rlLearner } from "./reinforce.ts";
+import { remotePlayer } from "./remote-player.ts";
 import { RunEvals } from "./run-evals.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { Setup } from "./setup.ts";
@@ -18,8 +20,6 @@ export interface RunResult {
   readonly weightsSha256: string;
   readonly steps: number;
 }
-
-const empty = { step: 0, mu: {}, nu: {} };
 
 /**
  * The run: warm-up, evaluation at step 0, training, evaluations, checkpoints. Starts where the last checkpoint
@@ -36,9 +36,10 @@ export async function runTraining(
   const last = listCheckpoints(record.folder).at(-1);
   let state: RunState = last
     ? loadCheckpoint(last.path, setup.start)
-    : { phase: "sft", step: 0, policy: setup.start, adam: empty };
+    : { phase: "sft", step: 0, policy: setup.start, adam: adamStart(setup.start.trainable) };
   if (last) output.line(`continuing from ${last.phase} step ${last.step}`);
   record.rollBack(state);
+  setup.score.keepIn?.(record.folder.path);
   const ended = (status: RunResult["status"]): RunResult => ({
     status,
     evals: evals.all,
@@ -50,21 +51,25 @@ export async function runTraining(
     for await (const next of imitate(setup, record, state, o)) state = next;
     if (signal.aborted && state.step < sftSteps(config.sft)) return ended("interrupted");
     // RL starts from version 0 with a fresh optimiser; its checkpoint is the reference of KL and of every comparison.
-    const fresh: RunState = { phase: "rl", step: 0, policy: { ...state.policy, version: 0 }, adam: empty };
-    state = { ...fresh, adam: rlLearner(setup, fresh).optimizer };
+    const policy = { ...state.policy, version: 0 };
+    state = { phase: "rl", step: 0, policy, adam: adamStart(policy.trainable) };
     await record.checkpoint(state);
   }
 
-  const player = policyPlayer(setup, state.policy);
+  const learner = rlLearner(setup, state);
+  const player = config.endpoint
+    ? await remotePlayer(setup, { ...o, learner, record })
+    : policyPlayer(setup, state.policy);
   try {
     await evals.at(state, player);
     if (state.step < config.rl.steps && !signal.aborted)
-      for await (const next of reinforce(setup, record, state, { ...o, player, evals })) state = next;
+      for await (const next of reinforce(setup, record, state, { ...o, learner, player, evals }))
+        state = next;
   } catch (error) {
     // An evaluation stops where it is when asked to; what it had is on disk, and so is the policy it was of.
     if (!(signal.aborted && isAbort(error, signal))) throw error;
   } finally {
-    player.sampler.dispose();
+    await player.close();
   }
   const whole = state.step === config.rl.steps && evals.complete(state.step);
   return ended(whole ? "done" : "interrupted");
@@ -83,6 +88,8 @@ async function* imitate(
   const { sft, track } = setup.config;
   const total = sftSteps(sft);
   if (from.step >= total) return;
+  const shows = { ratio: false, reference: false };
+  for (const line of legend("sft", shows)) output.line(line);
   const bar = output.progress("warm-up", total, from.step);
   const saveEvery = Math.max(track.saveEvery, Math.ceil(total / 20));
   const sayEvery = Math.max(1, Math.round(total / 40));
@@ -90,7 +97,7 @@ async function* imitate(
     const { step } = state;
     record.commit({ phase: "sft", step, metrics, trajectories: [] });
     output.event("step", { phase: "sft", step, ...metrics });
-    if (step % sayEvery === 0 || step === total) output.line(stepLine("sft", step, total, metrics));
+    if (step % sayEvery === 0 || step === total) output.line(stepLine("sft", step, total, metrics, shows));
     bar.tick();
     const stop = signal.aborted;
     if (stop || step % saveEvery === 0) await record.checkpoint(state);

@@ -23,7 +23,11 @@ const likelihood = {
 const opened = new WeakMap<Setup, Map<number, Promise<Demonstrate>>>();
 
 /** The demonstrations of one stage, opened once. */
-function demonstrationsOf(setup: Setup, stage: SftStage): Promise<Demonstrate> {
+function demonstrationsOf(
+  setup: Setup,
+  stage: SftStage,
+  warn?: (text: string) => void,
+): Promise<Demonstrate> {
   const { source, from } = stage;
   const stages = opened.get(setup) ?? new Map<number, Promise<Demonstrate>>();
   opened.set(setup, stages);
@@ -31,18 +35,19 @@ function demonstrationsOf(setup: Setup, stage: SftStage): Promise<Demonstrate> {
     stages.get(from) ??
     (source.kind === "experts"
       ? scriptedExperts(setup, { ...stage, habits: source.habits })
-      : storedTrajectories(setup, source.path));
+      : storedTrajectories(setup, source, warn));
   stages.set(from, demonstrations);
   return demonstrations;
 }
 
 /**
  * Opens the demonstrations that come from files, before there is a run folder. (Those of the synthetic world cannot
- * be missing, and take long to make.) @throws DataError when there are none
+ * be missing, and take long to make.) What a file holds that is left out is told to `warn`. @throws DataError when there are none
  */
-export async function checkWarmUp(setup: Setup): Promise<void> {
+export async function checkWarmUp(setup: Setup, warn?: (text: string) => void): Promise<void> {
   for (const stage of sftStages(setup.config.sft))
-    if (setup.world === undefined || stage.source.kind !== "experts") await demonstrationsOf(setup, stage);
+    if (setup.world === undefined || stage.source.kind !== "experts")
+      await demonstrationsOf(setup, stage, warn);
 }
 
 /** Supervised steps, one after the other; the caller logs and saves. Yields after each step, steps counted from 1. */
@@ -76,6 +81,7 @@ async function* runStage(
     loss: likelihood,
     optimizer: sft.optimizer,
     slots: sft.slots,
+    rateKey: stage.from === 0 ? "sft.schedule.learningRate" : "sft.more[].schedule.learningRate",
     ...resumed,
   });
   const { contextTokens } = at.policy.config;
@@ -90,7 +96,7 @@ async function* runStage(
     const drawn = performance.now();
     const lr = learningRateAt(step - stage.from, steps, schedule);
     const report = await sftStep(learner, rows, lr);
-    const seconds = (performance.now() - drawn) / 1e3;
+    const seconds = Math.max(1e-9, (performance.now() - drawn) / 1e3);
     yield {
       phase: "sft" as const,
       step: step + 1,

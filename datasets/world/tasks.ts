@@ -30,11 +30,11 @@ export interface WorldStream {
   readonly seed: number;
 }
 
-/** An endless source: every step and every attempt draws its own questions. Repeats over steps are by chance alone. */
+/** An endless source: every step and every refill draws its own questions. Repeats over steps are by chance alone. */
 export function worldSource({ world, split, curriculum, seed }: WorldStream): TaskSource {
   return {
-    batch: (step, size, attempt = 0) =>
-      drawTasks(world, split, curriculum(step), size, rng(seed, "world stream", split, step, attempt)),
+    batch: (step, size, refill = 0) =>
+      drawTasks(world, split, curriculum(step), size, rng(seed, "world stream", split, step, refill)),
   };
 }
 

@@ -24,7 +24,9 @@ export function runFingerprint(path: string): string[] {
         .filter(({ phase }) => phase === "rl")
         .flatMap(({ step }) => db.trajectories(step))
         .map((t) => `trajectory ${t.step}/${t.group}/${t.member} ${t.taskId} ${sha256(timeless(t))}`),
-      ...filesBelow(run.evals).map((file) => `evals/${file} ${sha256(read(join(run.evals, file)))}`),
+      ...filesBelow(run.evals)
+        .filter((file) => !file.endsWith("timings.jsonl"))
+        .map((file) => `evals/${file} ${sha256(read(join(run.evals, file)))}`),
       ...filesBelow(run.checkpoints).map(
         (file) => `checkpoints/${file} ${sha256(read(join(run.checkpoints, file)))}`,
       ),

@@ -1,0 +1,139 @@
+import { expect, test } from "vitest";
+import { type CellEvaluations, compareCells } from "./ablation.ts";
+import { cellCurves, curveRows, showCurve } from "./ablation-curves.ts";
+import { configChanges, showAblation } from "./ablation-table.ts";
+import type { StoredEvaluation } from "./stored.ts";
+import { answered } from "./testing.ts";
+
+const stored = (
+  right: (place: number) => boolean,
+  over: Partial<StoredEvaluation> = {},
+): StoredEvaluation => ({
+  ...{ folder: "f", benchmark: "dev", mode: "greedy", step: 4, samples: 1, questions: 20 },
+  manifest: { normalizer: "squad" },
+  records: answered(20, right),
+  ...over,
+});
+const cell = (name: string, ...evaluations: (StoredEvaluation | undefined)[]): CellEvaluations => ({
+  name,
+  bySeed: new Map(evaluations.flatMap((each, i) => (each ? [[i + 1, [each]] as const] : []))),
+});
+
+const base = cell(
+  "base",
+  stored((q) => q < 10),
+  stored((q) => q < 9),
+  stored((q) => q < 11),
+);
+const better = cell(
+  "better",
+  stored((q) => q < 18),
+  stored((q) => q < 18),
+  stored((q) => q < 19),
+);
+const same = cell(
+  "same",
+  stored((q) => q < 9),
+  stored((q) => q < 11),
+  stored((q) => q < 10),
+);
+const options = { metric: "em", trained: true };
+
+test("cells against the base, seed by seed and question by question, Holm over all", () => {
+  const rows = compareCells([base, better, same], options);
+  expect(rows.map((row) => [row.cell, row.mean.toFixed(3), row.against?.verdict])).toEqual([
+    ["base", "0.500", undefined],
+    ["better", "0.917", "higher"],
+    ["same", "0.500", "noise"],
+  ]);
+  const [, one] = rows;
+  expect(one?.against).toMatchObject({ seeds: [1, 2, 3], questions: 20, over: "seeds", scorer: [] });
+  expect(one?.against?.bySeed.map((each) => each.toFixed(2))).toEqual(["0.40", "0.45", "0.40"]);
+  expect(one?.against?.adjustedP).toBeCloseTo(2 * (one?.against?.p as number), 10);
+});
+
+test("one seed claims nothing about training, and is a comparison like any other for an evaluation", () => {
+  const cells = [
+    cell(
+      "base",
+      stored((q) => q < 5),
+    ),
+    cell(
+      "better",
+      stored(() => true),
+    ),
+  ];
+  expect(compareCells(cells, options)[1]?.against?.verdict).toBe("one seed");
+  expect(compareCells(cells, { ...options, trained: false })[1]?.against?.verdict).toBe("higher");
+});
+
+test("seeds that failed on either side are left out; without one in common there is no difference", () => {
+  const [first, second] = [stored(() => true), stored(() => true)];
+  const partial = cell("partial", undefined, second);
+  expect(compareCells([base, partial], options)[1]?.against).toMatchObject({ seeds: [2] });
+  const apart = compareCells([cell("base", first), partial], options);
+  expect(apart[1]).toMatchObject({ cell: "partial", mean: 1 });
+  expect(apart[1]).not.toHaveProperty("against");
+  const gone = compareCells([cell("base"), better], options);
+  expect(gone.map((row) => row.cell)).toEqual(["better"]);
+  const invalid = cell(
+    "invalid",
+    stored(() => true, { valid: false }),
+  );
+  expect(compareCells([base, invalid], options)).toHaveLength(1);
+});
+
+test("a cell that is scored otherwise is compared, and says so", () => {
+  const strict = cell(
+    "strict",
+    stored(() => true, { manifest: { normalizer: "strict" } }),
+  );
+  const rows = compareCells([base, strict], { ...options, trained: false });
+  expect(rows[1]?.against?.scorer).toEqual(["normalizer squad → strict"]);
+  const report = { name: "x", metric: "em", notes: ["a note"], cells: [], rows, failed: [], curves: [] };
+  expect(showAblation(report, false)).toContain("strict is scored otherwise (normalizer squad → strict)");
+});
+
+const curve = {
+  metric: "training em",
+  points: [1, 2, 3].flatMap((step) =>
+    [1, 2].flatMap((seed) => [
+      { cell: "base", seed, step, value: 0.1 * step + 0.1 * seed },
+      { cell: "other", seed, step, value: 0.1 },
+    ]),
+  ),
+};
+
+test("curves are means over seeds with their range, as text on one scale and point by point", () => {
+  const [own] = cellCurves(curve);
+  expect(own?.cell).toBe("base");
+  expect(own?.points[2]).toMatchObject({ step: 3, seeds: 2 });
+  expect(own?.points[2]?.mean).toBeCloseTo(0.45, 10);
+  expect(own?.points[2]?.low).toBeCloseTo(0.4, 10);
+  const text = showCurve(curve, false);
+  expect(text).toMatch(/^training em, after step +1 +2 +3$/m);
+  expect(text).toMatch(/^base +0\.250 +0\.350 +0\.450 +▄▆█$/m);
+  expect(text).toMatch(/^other +0\.100 +0\.100 +0\.100 +▁▁▁$/m);
+  const rows = curveRows([curve]);
+  expect(rows[0]).toEqual(["metric", "cell", "seed", "step", "value"]);
+  expect(rows).toHaveLength(13);
+});
+
+test("a long curve shows its ends and few steps between", () => {
+  const points = Array.from({ length: 100 }, (_, step) => ({ cell: "base", seed: 1, step, value: step }));
+  const [head = "", line = ""] = showCurve({ metric: "em", points }, false).split("\n");
+  expect(head.trim().split(/ +/)).toHaveLength(3 + 7);
+  expect(head).toMatch(/ 0 .* 99/);
+  expect(line.trim().split(/ +/).at(-1)?.length).toBeLessThanOrEqual(24);
+});
+
+test("the exact difference of two configs, key by key", () => {
+  const before = { rl: { filter: "spread", steps: 4 }, eval: { modes: ["greedy"] }, env: {} };
+  const after = { rl: { steps: 4, kl: "k3" }, eval: { modes: ["greedy", "sampled"] }, env: {} };
+  expect(configChanges(before, after)).toEqual([
+    { key: "rl.filter", base: '"spread"', cell: undefined },
+    { key: "eval.modes", base: '["greedy"]', cell: '["greedy","sampled"]' },
+    { key: "rl.kl", base: undefined, cell: '"k3"' },
+  ]);
+  expect(configChanges(before, before)).toEqual([]);
+});

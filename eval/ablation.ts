@@ -1,0 +1,149 @@
+import { mean } from "simple-statistics";
+import { normalizerOf } from "../reward/normalize.ts";
+import { type CompareMetric, compareMetric } from "./compare-metrics.ts";
+import { holm } from "./paired.ts";
+import { askedQuestions } from "./questions.ts";
+import { type SeededDifference, seededDifference } from "./seeds.ts";
+import type { StoredEvaluation } from "./stored.ts";
+
+/** The evaluations of one cell at its last step, by seed. */
+export interface CellEvaluations {
+  readonly name: string;
+  readonly bySeed: ReadonlyMap<number, readonly StoredEvaluation[]>;
+}
+
+/** One cell on one benchmark in one mode. */
+export interface AblationRow {
+  readonly cell: string;
+  readonly benchmark: string;
+  readonly mode: "greedy" | "sampled";
+  /** Seeds that are measured. */
+  readonly seeds: readonly number[];
+  /** Questions with a value, of all seeds on average. */
+  readonly questions: number;
+  /** Mean over seeds of the mean over questions. */
+  readonly mean: number;
+  /** Of each seed, in their order. */
+  readonly means: readonly number[];
+  /** This cell minus the base; absent for the base, and where the two have no seed or no question in common. */
+  readonly against?: AblationDifference;
+}
+
+export interface AblationDifference extends SeededDifference {
+  /** Seeds that both have, and questions with a value in all of them. */
+  readonly seeds: readonly number[];
+  readonly questions: number;
+  /** p after Holm over every difference of the ablation. */
+  readonly adjustedP: number;
+  /** `noise`: the data do not tell the two apart. `one seed`: whatever they say, it is not of training. */
+  readonly verdict: "higher" | "lower" | "noise" | "one seed";
+  /** Settings of the scorer that differ: then the difference is not the policy's alone. */
+  readonly scorer: readonly string[];
+}
+
+export interface CompareCells {
+  readonly metric: string;
+  /** Cells are runs: one seed is no claim about training. */
+  readonly trained: boolean;
+}
+
+const seed = 1;
+
+/** Every cell against the first, question by question and seed by seed. */
+export function compareCells(cells: readonly CellEvaluations[], o: CompareCells): AblationRow[] {
+  const [base] = cells;
+  if (base === undefined) return [];
+  const metric = compareMetric(o.metric);
+  const kinds = new Map(
+    cells.flatMap(({ bySeed }) =>
+      [...bySeed.values()]
+        .flat()
+        .map(({ benchmark, mode }) => [`${benchmark} ${mode}`, { benchmark, mode }] as const),
+    ),
+  );
+  const rows = [...kinds.values()].flatMap((kind) => {
+    const of = (cell: CellEvaluations) => tableOf(cell, kind, metric);
+    const reference = of(base);
+    return cells.flatMap((cell) => {
+      const table = of(cell);
+      if (table.size === 0) return [];
+      const means = [...table.values()].map(({ values }) => mean([...values.values()]));
+      const difference = cell === base ? undefined : against(reference, table, metric.unit);
+      return [
+        {
+          ...{ cell: cell.name, ...kind },
+          seeds: [...table.keys()],
+          questions: Math.round(mean([...table.values()].map(({ values }) => values.size))),
+          ...{ mean: mean(means), means },
+          ...(difference ? { against: difference } : {}),
+        },
+      ];
+    });
+  });
+  const tested = rows.flatMap(({ against }) => (against ? [against.p] : []));
+  const adjusted = holm(tested);
+  let next = 0;
+  return rows.map(({ against, ...row }): AblationRow => {
+    if (!against) return row;
+    const adjustedP = adjusted[next++] as number;
+    const { difference, over } = against;
+    const claimed = adjustedP > 0.05 || difference === 0 ? "noise" : difference > 0 ? "higher" : "lower";
+    const verdict = o.trained && over === "questions" && against.seeds.length < 2 ? "one seed" : claimed;
+    return { ...row, against: { ...against, adjustedP, verdict } };
+  });
+}
+
+interface SeedValues {
+  /** By question id. */
+  readonly values: ReadonlyMap<string, number>;
+  readonly manifest: StoredEvaluation["manifest"];
+}
+
+function tableOf(
+  { bySeed }: CellEvaluations,
+  kind: { readonly benchmark: string; readonly mode: string },
+  metric: CompareMetric,
+): Map<number, SeedValues> {
+  return new Map(
+    [...bySeed].flatMap(([seed, all]) => {
+      const found = all.find(({ benchmark, mode }) => benchmark === kind.benchmark && mode === kind.mode);
+      if (found === undefined || found.valid === false) return [];
+      const normalizer = normalizerOf(String(found.manifest.normalizer ?? "squad"));
+      const values = new Map(
+        askedQuestions(found.records).flatMap((question) => {
+          const value = metric.of(question, normalizer);
+          return value === undefined ? [] : [[question.id, value] as const];
+        }),
+      );
+      return values.size === 0 ? [] : [[seed, { values, manifest: found.manifest }] as const];
+    }),
+  );
+}
+
+function against(
+  base: ReadonlyMap<number, SeedValues>,
+  cell: ReadonlyMap<number, SeedValues>,
+  unit: boolean,
+): Omit<AblationDifference, "adjustedP" | "verdict"> | undefined {
+  const pairs = [...cell].flatMap(([seed, own]) => {
+    const other = base.get(seed);
+    return other ? [{ seed, own, other }] : [];
+  });
+  const ids = [...(pairs[0]?.own.values.keys() ?? [])].filter((id) =>
+    pairs.every(({ own, other }) => own.values.has(id) && other.values.has(id)),
+  );
+  if (ids.length === 0) return undefined;
+  const d = pairs.map(({ own, other }) =>
+    ids.map((id) => (own.values.get(id) as number) - (other.values.get(id) as number)),
+  );
+  const scorer = ["normalizer", "normalizerVersion", "extraction"].flatMap((key) => {
+    const [a, b] = [pairs[0]?.other.manifest[key], pairs[0]?.own.manifest[key]];
+    return a === b ? [] : [`${key} ${a} → ${b}`];
+  });
+  return {
+    ...seededDifference(d, { seed, unit }),
+    seeds: pairs.map(({ seed }) => seed),
+    questions: ids.length,
+    scorer,
+  };
+}

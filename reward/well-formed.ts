@@ -1,0 +1,47 @@
+import { type Block, scanTags } from "../env/tags.ts";
+
+/** What else a well-formed episode must be. */
+export interface FormatRules {
+  /** Each turn is one `<think>` block and one action with white space alone around them (Search-R1's rule). */
+  readonly thinkFirst?: boolean | undefined;
+  /** Longest answer in words (R1-Searcher: 10). */
+  readonly maxAnswerWords?: number | undefined;
+}
+
+/**
+ * Did the policy keep the protocol? Every turn holds exactly one action, as the last thing in it: a search in all turns
+ * but the last, an answer in the last; neither is empty; every tag is closed, no closing tag is left over, and none of
+ * the environment's own tags (`<information>`) is written. Text and thoughts before the action are free.
+ * @param turns texts of the policy's turns, in order
+ */
+export function isWellFormed(turns: readonly string[], rules: FormatRules = {}): boolean {
+  return (
+    turns.length > 0 &&
+    turns.every((text, i) => isTurn(text, i === turns.length - 1 ? "answer" : "search", rules))
+  );
+}
+
+const closers = /<\/(?:think|search|answer)>/g;
+const foreign = /<\/?information>/;
+
+function isTurn(text: string, wanted: "search" | "answer", rules: FormatRules): boolean {
+  const blocks = scanTags(text);
+  if (foreign.test(text) || blocks.some(({ closed }) => !closed)) return false;
+  if ((text.match(closers)?.length ?? 0) !== blocks.length) return false;
+  const done = blocks.filter(({ insideThink }) => !insideThink);
+  const actions = done.filter(({ tag }) => tag !== "think");
+  const [action] = actions;
+  if (action === undefined || actions.length > 1 || action.tag !== wanted) return false;
+  const words = action.text.split(/\s+/u).filter((word) => word !== "");
+  if (words.length === 0 || text.slice(action.end).trim() !== "") return false;
+  if (wanted === "answer" && words.length > (rules.maxAnswerWords ?? Number.POSITIVE_INFINITY)) return false;
+  const thoughts = done.filter(({ tag }) => tag === "think");
+  if (thoughts.some(({ end }) => end > action.start)) return false;
+  return rules.thinkFirst !== true || isThoughtThrough(text, thoughts, action);
+}
+
+function isThoughtThrough(text: string, thoughts: readonly Block[], action: Block): boolean {
+  const [thought] = thoughts;
+  if (thought === undefined || thoughts.length > 1) return false;
+  return text.slice(0, thought.start).trim() === "" && text.slice(thought.end, action.start).trim() === "";
+}

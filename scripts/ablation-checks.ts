@@ -1,0 +1,68 @@
+import type { LoadedAblation } from "../configs/load-ablation.ts";
+import { ConfigError } from "../core/errors.ts";
+import { cellLine, configChanges } from "../eval/ablation-table.ts";
+import { compareMetric } from "../eval/compare-metrics.ts";
+import type { AblationPlan } from "./ablation-folder.ts";
+import { episodeKey, warmUpKey } from "./ablation-keys.ts";
+import type { Extensions } from "./extensions.ts";
+import { checkPolicy } from "./open-policy.ts";
+import type { Output } from "./output.ts";
+import { checkSetup } from "./setup.ts";
+
+/**
+ * Everything that can be checked of every cell, before the first of them runs.
+ * @throws the first cell's error, with the cell's name
+ */
+export async function checkJobs(
+  plan: AblationPlan,
+  { cells }: LoadedAblation,
+  o: { output: Output; signal: AbortSignal; extensions?: Extensions },
+): Promise<void> {
+  compareMetric(plan.metric);
+  if (plan.what === "train" && plan.policy !== undefined)
+    throw new ConfigError({
+      what: "cells that train start from their own model",
+      where: "policy",
+      next: "Set `what: evaluate`, or name the model as `set: { model.path: … }`.",
+    });
+  if (plan.policy !== undefined)
+    checkPolicy(plan.policy, { step: plan.step, ...(o.extensions ? { extensions: o.extensions } : {}) });
+  const remote = cells.filter(({ loaded }) => loaded.config.endpoint !== undefined).length;
+  if (plan.atOnce > 1 && remote < cells.length)
+    throw new ConfigError({
+      what: "cells that sample in this process share its cores, so they run one at a time",
+      where: "atOnce",
+      got: String(plan.atOnce),
+      next: "Leave `atOnce` out, or name servers in `endpoint`.",
+    });
+  for (const { name, loaded } of cells) {
+    o.signal.throwIfAborted();
+    if (loaded.config.eval.benchmarks.length === 0)
+      throw new ConfigError({
+        what: `cell \`${name}\` names no benchmark, so there is nothing to compare`,
+        where: "eval.benchmarks",
+        next: "Add one to the base: set: { eval.benchmarks: [ … ] }.",
+      });
+    await checkSetup(loaded.config, { ...o, output: { ...o.output, warn() {} } }).catch((error: unknown) => {
+      o.output.warn(`cell ${name}: ${(error as Error).message}`);
+      throw error;
+    });
+  }
+}
+
+/** What would run, for --dry-run. */
+export function showPlan(plan: AblationPlan, { cells }: LoadedAblation): string {
+  const [base] = cells;
+  const groups = (key: typeof warmUpKey) => new Set(cells.map(({ loaded }) => key(loaded.config))).size;
+  const lines = cells.map(({ name, loaded }) =>
+    cellLine({ name, changes: configChanges(base.loaded.config, loaded.config) }),
+  );
+  const count = (n: number, one: string) => `${n} ${one}${n === 1 ? "" : "s"}`;
+  return [
+    `${plan.name}: ${plan.what} ${count(cells.length, "cell")} under ${count(plan.seeds.length, "seed")} ${plan.seeds.join(", ")}`,
+    ...lines.map((line) => `  ${line}`),
+    plan.what === "train"
+      ? `a seed makes ${count(groups(warmUpKey), "warm-up")} and plays step 0 in ${count(groups(episodeKey), "way")}`
+      : `a seed plays episodes in ${count(groups(episodeKey), "way")}`,
+  ].join("\n");
+}

@@ -1,0 +1,22 @@
+import { createHash } from "node:crypto";
+import type { Config } from "../configs/schema.ts";
+
+/** Everything that the policy after the warm-up depends on: runs with one key start RL from one checkpoint. */
+export function warmUpKey(config: Config): string {
+  const { engine, model, data, search, env, rollout, sft, eval: e, reward } = config;
+  return hash({
+    ...{ seed: config.run.seed, engine, model, data, search, env, prompt: rollout.prompt, sft },
+    // A tiny model's words come from these questions, and the normaliser may drop some of a file's.
+    benchmarks: e.benchmarks.map(({ source, limit }) => ({ source, limit })),
+    normalizer: data.train.kind === "world" ? undefined : reward.normalizer,
+  });
+}
+
+/** Everything that an episode of one policy depends on, beside its question and its draws: scoring is no part of it. */
+export function episodeKey(config: Config): string {
+  const { rollout, endpoint } = config;
+  return hash({ warmUp: warmUpKey(config), rollout, endpoint });
+}
+
+const hash = (value: unknown) =>
+  createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
