@@ -16,8 +16,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { loadConfig } from "../configs/load-config.ts";
-import { rewardConfig } from "../reward/config.ts";
-import type { RewardPresetName } from "../reward/presets.ts";
+import { type RewardConfig, rewardConfig } from "../reward/config.ts";
 import { makeScorer } from "../reward/scorer.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { makeOutput } from "../scripts/output.ts";
@@ -71,11 +70,18 @@ async function wholeRun(): Promise<void> {
   }
 }
 
-/** Search-R1's rule and the preset that is the same. */
-const rules: readonly { readonly rule: string; readonly preset: RewardPresetName }[] = [
-  { rule: "em", preset: "search-r1" },
-  { rule: "format", preset: "search-r1-format" },
-];
+/** Search-R1's two rules and the presets that are the same; between them the scores that ours keeps whatever counts. */
+const rules = [
+  { name: "em", about: "exact match alone", reward: { preset: "search-r1" } },
+  {
+    ...{ name: "three", about: "exact match, F1 and cover match" },
+    reward: { weights: { exactMatch: 1, f1: 1, coverMatch: 1 }, combination: "sum", maxDivisor: 1 },
+  },
+  { name: "format", about: "the format rules", reward: { preset: "search-r1-format" } },
+] as const;
+
+/** Episodes of two steps, and how often a round scores them. */
+const [held, passes] = [1024, 10];
 
 function some(n: number): Trajectory[] {
   const store = openGroups(folder, 1);
@@ -88,8 +94,18 @@ function some(n: number): Trajectory[] {
   return found;
 }
 
+/** Of the last pass. The scorer is made anew in each, so that gold answers are normalised again, as theirs are. */
+function totalOf(episodes: readonly Trajectory[], reward: RewardConfig): number {
+  let total = 0;
+  for (let pass = 0; pass < passes; pass++) {
+    const score = makeScorer(reward);
+    total = episodes.reduce((sum, each) => sum + score(each).reward, 0);
+  }
+  return total;
+}
+
 async function against(python: string): Promise<void> {
-  const episodes = some(8192);
+  const episodes = some(held);
   const file = join(root, "episodes.jsonl");
   const text = ({ sequences }: Trajectory) => {
     const [prompt, ...rest] = sequences.flatMap(({ segments }) => segments.map((segment) => segment.text));
@@ -107,26 +123,24 @@ async function against(python: string): Promise<void> {
     return JSON.parse(value as string) as Time & { total: number; version: string };
   };
   const { version } = await reply();
-  for (const { rule, preset } of rules) {
+  for (const { name, about, reward } of rules) {
     const times: { ours: Time[]; theirs: Time[] } = { ours: [], theirs: [] };
     for (let round = 0; round <= rounds; round++) {
-      // Made anew, so that gold answers are normalised in each round, as theirs are.
-      const score = makeScorer(rewardConfig.parse({ preset }));
-      const ours = await timed(() => episodes.reduce((sum, each) => sum + score(each).reward, 0));
-      child.stdin.write(`${rule}\n`);
+      const ours = await timed(() => totalOf(episodes, rewardConfig.parse(reward)));
+      child.stdin.write(`${name} ${passes}\n`);
       const theirs = await reply();
       if (Math.abs(ours.result - theirs.total) > 1e-6)
-        throw new Error(`${rule}: the two disagree, ${ours.result} and ${theirs.total}`);
+        throw new Error(`${name}: the two disagree, ${ours.result} and ${theirs.total}`);
       if (round === 0) continue; // the first warms both
       times.ours.push(ours);
       times.theirs.push(theirs);
     }
     const rate = (list: readonly Time[], key: keyof Time) =>
-      episodes.length / median(list.map((t) => t[key]));
+      (passes * episodes.length) / median(list.map((time) => time[key]));
     const [mine, other] = [rate(times.ours, "seconds"), rate(times.theirs, "seconds")];
     const perCpu = rate(times.ours, "cpu") / rate(times.theirs, "cpu");
     say(
-      `${rule}: ours ${Math.round(mine)} trajectories a second, Python ${version} ${Math.round(other)}; ${(mine / other).toFixed(1)}x, ${perCpu.toFixed(1)}x a CPU second (${episodes.length} episodes, medians of ${rounds} rounds, same total)`,
+      `${about}: ours ${Math.round(mine)} trajectories a second, Python ${version} ${Math.round(other)}: ${(mine / other).toFixed(1)}x, ${perCpu.toFixed(1)}x a CPU second (${episodes.length} episodes, medians of ${rounds} rounds, the same total)`,
     );
   }
   child.stdin.end();

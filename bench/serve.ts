@@ -9,6 +9,7 @@
  *
  * --streams 1,16,64 · --prompt 300 · --new 128 · --rounds 1 · --threads 0 · --spin (idle threads wait in a loop)
  */
+import { setMaxListeners } from "node:events";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { rng, seedOf } from "../core/rng.ts";
@@ -49,6 +50,7 @@ type Side = (request: Request) => Promise<number>;
 
 function direct(model: ServedModel): Side {
   const { signal } = new AbortController();
+  setMaxListeners(0, signal); // Every request listens.
   return async ({ prompt, seed }) => {
     const params = { temperature: 1, topP: 1, topK: 0, maxTokens: newTokens, stop: [], seed };
     const rest = { topLogprobs: 0, stopTokenIds: [], ignoreEos: true, minTokens: 0 };

@@ -15,9 +15,14 @@ export interface JsonSchema {
   readonly [key: string]: unknown;
 }
 
-/** What may be written in YAML for a zod schema (before defaults are filled in). */
+const made = new WeakMap<z.ZodType, JsonSchema>();
+
+/** What may be written in YAML for a zod schema (before defaults are filled in); made once. */
 export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
-  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonSchema;
+  const known =
+    made.get(schema) ?? (z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonSchema);
+  made.set(schema, known);
+  return known;
 }
 
 /** The schemas a value may follow: the branches of a union that its fixed keys (`kind: …`) do not rule out. */

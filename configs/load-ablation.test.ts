@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { packageRoot } from "../core/package-root.ts";
 import { loadAblation } from "./load-ablation.ts";
 
+const shipped = join(packageRoot(), "configs/ablations");
 const folder = mkdtempSync(join(tmpdir(), "forager-ablation-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -53,6 +55,7 @@ test("values of any kind name folders, and no two the same one", () => {
   expect(names("grid: { rl.schedule.learningRate: [1e-3], sft.schedule.learningRate: [1e-3] }\n")).toEqual([
     "base",
     "rl.schedule.learningRate=0.001",
+    "sft.schedule.learningRate=0.001",
   ]);
 });
 
@@ -70,4 +73,12 @@ test.each([
   ["grid: { rl.steps: 5 }", /`grid\.rl\.steps` is wrong|list/],
 ])("%s is one clear error", (text, expected) => {
   expect(() => load(`${text}\n`)).toThrow(expected);
+});
+
+test.each(readdirSync(shipped))("configs/ablations/%s loads, every cell another config", (name) => {
+  const { spec, cells, same } = loadAblation(join(shipped, name));
+  expect(name).toBe(`${spec.name}.yaml`);
+  expect(cells.length).toBeGreaterThan(2);
+  expect(same).toEqual([]);
+  if (spec.what === "train") expect(spec.seeds?.length).toBeGreaterThanOrEqual(3);
 });

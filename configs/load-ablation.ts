@@ -68,6 +68,9 @@ export function loadAblation(path: string, overrides: readonly string[] = []): L
 
 const textOf = ({ loaded }: LoadedCell) => JSON.stringify(loaded.config);
 
+/** Sections that may be replaced whole: what is left out of another would fall back to its default unnoticed. */
+const wholeSections = ["model", "endpoint"];
+
 /** What a map of `key.path: value` sets, each value with the place where it is stated. */
 function changesAt(stated: Tree, path: Path): Override[] {
   const node = at(stated, path);
@@ -85,7 +88,7 @@ function pathOf(key: string, value: Tree): readonly string[] {
       expected: "key.path, such as rl.filter",
     });
   const [section, ...rest] = path;
-  if (rest.length === 0)
+  if (rest.length === 0 && !wholeSections.includes(key))
     throw new ConfigError({
       what: `\`${key}\` is a whole section`,
       where,

@@ -13,8 +13,8 @@ import { schemaText } from "./schema-text.ts";
 const root = packageRoot();
 const configs = join(root, "configs");
 const yamlFiles = readdirSync(configs, { recursive: true, encoding: "utf8" })
-  // A benchmark is a part of a config; the test of `eval.benchmarks` below loads those.
-  .filter((name) => name.endsWith(".yaml") && !name.startsWith("benchmarks/"))
+  // A benchmark is a part of a config and an ablation a plan over one; tests of their own load those.
+  .filter((name) => name.endsWith(".yaml") && !/^(benchmarks|ablations)\//.test(name))
   .sort();
 const tree = (text: string) =>
   readYaml(

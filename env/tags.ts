@@ -40,19 +40,11 @@ export function scanTags(text: string): readonly Block[] {
   const stack: Open[] = [];
   // Open blocks by name since the innermost open think, one frame per think: a stray closer costs O(1).
   const frames: Record<Tag, number>[] = [{ think: 0, search: 0, answer: 0 }];
-  const pop = (end: number, closed: boolean, next: number) => {
-    const open = stack.pop() as Open;
-    if (open.tag === "think") frames.pop();
-    (frames.at(-1) as Record<Tag, number>)[open.tag]--;
-    const { tag, start, from, insideThink } = open;
-    blocks[open.slot] = { tag, text: text.slice(from, end), start, end: next, closed, insideThink };
-  };
+  const scan: Scan = { text, blocks, stack, frames };
   for (; at >= 0; at = text.indexOf("<", at + 1)) {
     const closing = text.charCodeAt(at + 1) === 47;
     const name = at + (closing ? 2 : 1);
-    const tag = tags.find(
-      (each) => text.startsWith(each, name) && text.charCodeAt(name + each.length) === 62,
-    );
+    const tag = tagAt(text, name);
     if (tag === undefined) continue;
     const after = name + tag.length + 1;
     if (!closing) {
@@ -61,12 +53,34 @@ export function scanTags(text: string): readonly Block[] {
       (frames.at(-1) as Record<Tag, number>)[tag]++;
       if (tag === "think") frames.push({ think: 0, search: 0, answer: 0 });
     } else if (tag === "think" ? frames.length > 1 : (frames.at(-1) as Record<Tag, number>)[tag] > 0) {
-      while (stack.at(-1)?.tag !== tag) pop(at, false, at);
-      pop(at, true, after);
+      while (stack.at(-1)?.tag !== tag) end(scan, at, false, at);
+      end(scan, at, true, after);
     }
   }
-  while (stack.length > 0) pop(text.length, false, text.length);
+  while (stack.length > 0) end(scan, text.length, false, text.length);
   return blocks;
+}
+
+interface Scan {
+  readonly text: string;
+  readonly blocks: Block[];
+  readonly stack: Open[];
+  readonly frames: Record<Tag, number>[];
+}
+
+/** Ends the innermost open block: its text ends at `to`, the block itself at `next`. */
+function end({ text, blocks, stack, frames }: Scan, to: number, closed: boolean, next: number): void {
+  const { tag, start, from, slot, insideThink } = stack.pop() as Open;
+  if (tag === "think") frames.pop();
+  (frames.at(-1) as Record<Tag, number>)[tag]--;
+  blocks[slot] = { tag, text: text.slice(from, to), start, end: next, closed, insideThink };
+}
+
+/** The tag whose name, with ">" behind it, stands at `name`. */
+function tagAt(text: string, name: number): Tag | undefined {
+  for (const tag of tags)
+    if (text.startsWith(tag, name) && text.charCodeAt(name + tag.length) === 62) return tag;
+  return undefined;
 }
 
 /** Holds a block's place until it ends; none is left in the result. */

@@ -1,7 +1,8 @@
 import { mean } from "simple-statistics";
+import { zip } from "../core/zip.ts";
 import { normalizerOf } from "../reward/normalize.ts";
 import { type CompareMetric, compareMetric } from "./compare-metrics.ts";
-import { holm } from "./paired.ts";
+import { holm, pairedDifference } from "./paired.ts";
 import { askedQuestions } from "./questions.ts";
 import { type SeededDifference, seededDifference } from "./seeds.ts";
 import type { StoredEvaluation } from "./stored.ts";
@@ -133,17 +134,31 @@ function against(
     pairs.every(({ own, other }) => own.values.has(id) && other.values.has(id)),
   );
   if (ids.length === 0) return undefined;
-  const d = pairs.map(({ own, other }) =>
-    ids.map((id) => (own.values.get(id) as number) - (other.values.get(id) as number)),
-  );
+  const valuesOf = ({ values }: SeedValues) => ids.map((id) => values.get(id) as number);
+  const tables = pairs.map(({ own, other }) => [valuesOf(other), valuesOf(own)] as const);
   const scorer = ["normalizer", "normalizerVersion", "extraction"].flatMap((key) => {
     const [a, b] = [pairs[0]?.other.manifest[key], pairs[0]?.own.manifest[key]];
     return a === b ? [] : [`${key} ${a} → ${b}`];
   });
   return {
-    ...seededDifference(d, { seed, unit }),
+    ...differenceOf(tables, unit),
     seeds: pairs.map(({ seed }) => seed),
     questions: ids.length,
     scorer,
   };
+}
+
+/** One seed is a paired comparison like any other; several are a table of seeds by questions. */
+function differenceOf(
+  tables: readonly (readonly [base: readonly number[], cell: readonly number[]])[],
+  unit: boolean,
+): SeededDifference {
+  const [first] = tables;
+  if (first === undefined || tables.length > 1) {
+    const d = tables.map(([base, cell]) => zip(base, cell).map(([a, b]) => b - a));
+    return seededDifference(d, { seed, unit });
+  }
+  const { difference, low, high, pairs, signFlip } = pairedDifference(...first, { seed, unit });
+  const p = pairs?.mcnemar ?? signFlip;
+  return { difference, low, high, p, bySeed: [difference], over: "questions" };
 }

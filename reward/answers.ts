@@ -30,12 +30,14 @@ export function scoreAnswer(
   normalizer: Normalizer,
 ): AnswerScores {
   const normal = prediction === undefined ? "" : normalizer.normalize(prediction);
-  return {
-    em: exactMatch(normal, gold.answers),
-    f1: f1(normal, gold.answers),
-    coverEm: coverMatch(normal, gold.answers),
-  };
+  if (normal === "") return nothing;
+  if (exactMatch(normal, gold.answers) === 1) return everything;
+  return { em: 0, f1: f1(normal, gold.answers), coverEm: coverMatch(normal, gold.answers) };
 }
+
+const nothing: AnswerScores = { em: 0, f1: 0, coverEm: 0 };
+/** An equal answer has all words in common, and holds itself. */
+const everything: AnswerScores = { em: 1, f1: 1, coverEm: 1 };
 
 /** All arguments normalised. */
 export function exactMatch(prediction: string, golds: readonly string[]): 0 | 1 {
@@ -49,7 +51,8 @@ export function coverMatch(prediction: string, golds: readonly string[]): 0 | 1 
 
 /** By code points, as in Python: a lone surrogate is not part of a pair. */
 function contains(text: string, part: string): boolean {
-  if (!/\p{Surrogate}/u.test(part)) return text.includes(part);
+  if (!text.includes(part)) return false;
+  if (!/\p{Surrogate}/u.test(part)) return true;
   const points = [...text];
   const wanted = [...part];
   return points.some((_, start) => wanted.every((point, i) => points[start + i] === point));
@@ -69,15 +72,33 @@ function pairF1(prediction: string, gold: string): number {
   if (closed.has(prediction) || closed.has(gold)) return 0;
   const predicted = prediction.split(" ");
   const wanted = gold.split(" ");
+  const same = wordsInCommon(predicted, wanted);
+  // 2pr/(p+r) with p = same/predicted and r = same/wanted.
+  return same === 0 ? 0 : (2 * same) / (predicted.length + wanted.length);
+}
+
+/** Answers have few words: looking through them beats a map, up to about here. */
+const few = 16;
+
+function wordsInCommon(predicted: readonly string[], wanted: readonly string[]): number {
+  let same = 0;
+  if (predicted.length * wanted.length <= few * few) {
+    const left = [...wanted];
+    for (const word of predicted) {
+      const at = left.indexOf(word);
+      if (at < 0) continue;
+      left[at] = "";
+      same++;
+    }
+    return same;
+  }
   const left = new Map<string, number>();
   for (const word of wanted) left.set(word, (left.get(word) ?? 0) + 1);
-  let same = 0;
   for (const word of predicted) {
     const count = left.get(word) ?? 0;
     if (count === 0) continue;
     left.set(word, count - 1);
     same++;
   }
-  // 2pr/(p+r) with p = same/predicted and r = same/wanted.
-  return same === 0 ? 0 : (2 * same) / (predicted.length + wanted.length);
+  return same;
 }

@@ -11,11 +11,13 @@ export interface Spoken {
  * read on its own. Prompt, observations and injected text are never read, so a passage that holds a tag earns nothing.
  */
 export function answersOf(spoken: Spoken): string[] {
-  return spoken.sequences
-    .flatMap(({ segments }) => segments)
-    .filter(({ source }) => source === "policy")
-    .flatMap(({ text }) => doneBlocks(text, "answer"))
-    .map(({ text }) => text.trim());
+  const answers: string[] = [];
+  // Most turns only search: where nothing closes there is nothing to scan for.
+  for (const { segments } of spoken.sequences)
+    for (const { source, text } of segments)
+      if (source === "policy" && text.includes("</answer>"))
+        for (const block of doneBlocks(text, "answer")) answers.push(block.text.trim());
+  return answers;
 }
 
 /** Which of several answers is judged. */

@@ -32,6 +32,9 @@ export function normalizerOf(id: string): Normalizer {
 /** Python's `string.punctuation`: ASCII only, so curly quotes and dashes stay. */
 const punctuation = /[!-/:-@[-`{-~]/g;
 const asciiOnly = /^[\0-\x7f]*$/;
+/** White space of Python's `str.split()` in ASCII. */
+const asciiSpace = "\t-\r\x1c-\x20";
+const asciiSpaces = new RegExp(`[${asciiSpace}]+`, "g");
 const asciiArticles = /\b(?:a|an|the)\b/g;
 const articles = new RegExp(`(?<!${wordClass})(?:a|an|the)(?!${wordClass})`, "gv");
 
@@ -41,7 +44,8 @@ const articles = new RegExp(`(?<!${wordClass})(?:a|an|the)(?!${wordClass})`, "gv
  * "The A-Team" → "ateam"; an answer of articles alone → "".
  */
 function squad(text: string): string {
-  return withoutArticles(lower(text).replace(punctuation, ""));
+  const small = asciiOnly.test(text) ? text.toLowerCase() : lower(text);
+  return withoutArticles(small.replace(punctuation, ""));
 }
 
 /** Punctuation, underscores and four quotes: ‘ ’ ´ `. */
@@ -58,6 +62,8 @@ function r1Searcher(text: string): string {
 }
 
 function withoutArticles(bare: string): string {
-  // Most answers are ASCII, and there the plain word boundary is right and several times faster.
-  return splitWords(bare.replace(asciiOnly.test(bare) ? asciiArticles : articles, " ")).join(" ");
+  // Most answers are ASCII, and there the plain word boundary and spaces are right and several times faster.
+  return asciiOnly.test(bare)
+    ? bare.replace(asciiArticles, " ").replace(asciiSpaces, " ").trim()
+    : splitWords(bare.replace(articles, " ")).join(" ");
 }

@@ -32,15 +32,20 @@ export function partsOf({ weights, gates }: Weighing): string[] {
  * @param where names the episode in an error
  * @throws RewardError when the result is not a finite number
  */
-export function weigh(raw: RawParts, weighing: Weighing, step: number, where: string): number {
-  const earned = Object.entries(weighing.weights).map(
-    ([name, weight]) => weightAt(weight, step) * counted(raw, name, weighing),
-  );
+export function weigh(
+  raw: RawParts,
+  weighing: Weighing,
+  step: number,
+  where: string | (() => string),
+): number {
+  const earned: number[] = [];
+  for (const name in weighing.weights)
+    earned.push(weightAt(weighing.weights[name] as Weight, step) * counted(raw, name, weighing));
   const reward = combinations[weighing.combination](earned) / divisorOf(raw, weighing);
   if (Number.isFinite(reward)) return reward;
   throw new RewardError({
     what: "the reward is not a finite number",
-    where,
+    where: typeof where === "string" ? where : where(),
     got: JSON.stringify(raw, (_, value: unknown) => (typeof value === "number" ? String(value) : value)),
   });
 }
@@ -74,7 +79,9 @@ export function weighGroup(
 
 /** A part's value, or 0 while its gate is shut. */
 function counted(raw: RawParts, name: string, { gates }: Weighing): number {
-  const { only = [], unless = [] } = gates[name] ?? {};
+  const gate = gates[name];
+  if (gate === undefined) return raw[name] ?? Number.NaN;
+  const { only = [], unless = [] } = gate;
   const open = only.every((gate) => raw[gate] === 1) && !unless.some((gate) => raw[gate] === 1);
   return open ? (raw[name] ?? Number.NaN) : 0;
 }

@@ -21,24 +21,34 @@ export function isWellFormed(turns: readonly string[], rules: FormatRules = {}):
   );
 }
 
-const closers = /<\/(?:think|search|answer)>/g;
-const foreign = /<\/?information>/;
+const closers = ["</think>", "</search>", "</answer>"] as const;
+const foreign = ["<information>", "</information>"] as const;
 
 function isTurn(text: string, wanted: "search" | "answer", rules: FormatRules): boolean {
   const blocks = scanTags(text);
-  if (foreign.test(text) || blocks.some(({ closed }) => !closed)) return false;
-  if ((text.match(closers)?.length ?? 0) !== blocks.length) return false;
+  if (foreign.some((tag) => text.includes(tag)) || blocks.some(({ closed }) => !closed)) return false;
+  if (countClosers(text) !== blocks.length) return false;
   const done = blocks.filter(({ insideThink }) => !insideThink);
   const actions = done.filter(({ tag }) => tag !== "think");
   const [action] = actions;
   if (action === undefined || actions.length > 1 || action.tag !== wanted) return false;
-  const words = action.text.split(/\s+/u).filter((word) => word !== "");
-  if (words.length === 0 || text.slice(action.end).trim() !== "") return false;
-  if (wanted === "answer" && words.length > (rules.maxAnswerWords ?? Number.POSITIVE_INFINITY)) return false;
+  if (action.text.trim() === "" || text.slice(action.end).trim() !== "") return false;
+  const { maxAnswerWords } = rules;
+  if (wanted === "answer" && maxAnswerWords !== undefined && wordsIn(action.text) > maxAnswerWords)
+    return false;
   const thoughts = done.filter(({ tag }) => tag === "think");
   if (thoughts.some(({ end }) => end > action.start)) return false;
   return rules.thinkFirst !== true || isThoughtThrough(text, thoughts, action);
 }
+
+function countClosers(text: string): number {
+  let n = 0;
+  for (let at = text.indexOf("</"); at >= 0; at = text.indexOf("</", at + 2))
+    if (closers.some((tag) => text.startsWith(tag, at))) n++;
+  return n;
+}
+
+const wordsIn = (text: string) => text.split(/\s+/u).filter((word) => word !== "").length;
 
 function isThoughtThrough(text: string, thoughts: readonly Block[], action: Block): boolean {
   const [thought] = thoughts;

@@ -44,7 +44,7 @@ export const command = defineCommand({
         default: [] as string[],
         describe: "key.path=value over the base config of every cell",
       })
-      .option("seeds", { type: "number", array: true, describe: "in place of the file's" })
+      .option("seeds", { type: "string", describe: "in place of the file's, such as 1,2,3" })
       .option("out", { type: "string", describe: "folder for everything; default: runs/ablate-NAME" })
       .option("resume", { type: "string", describe: "folder of an ablation to go on with" })
       .option("dryRun", {
@@ -97,16 +97,17 @@ export const command = defineCommand({
   },
 });
 
-function withSeeds(plan: AblationPlan, seeds: readonly number[] | undefined): AblationPlan {
-  if (seeds === undefined) return plan;
-  if (seeds.some((seed) => !Number.isInteger(seed) || seed < 0) || new Set(seeds).size < seeds.length)
+function withSeeds(plan: AblationPlan, text: string | undefined): AblationPlan {
+  if (text === undefined) return plan;
+  const seeds = text.split(",").map((each) => each.trim());
+  if (seeds.some((seed) => !/^\d+$/.test(seed)) || new Set(seeds).size < seeds.length)
     throw new ConfigError({
       what: "these are no seeds",
       where: "--seeds",
-      got: seeds.join(" "),
-      expected: "different integers of 0 or more",
+      got: text,
+      expected: "different integers of 0 or more with commas between them, such as 1,2,3",
     });
-  return { ...plan, seeds: [...seeds] };
+  return { ...plan, seeds: seeds.map(Number) };
 }
 
 function tellPlan({ what, seeds, cells }: AblationPlan, { same }: LoadedAblation, output: Output): void {

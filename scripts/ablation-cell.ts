@@ -13,6 +13,7 @@ import type { Job } from "./ablation-folder.ts";
 import { evaluateWith } from "./evaluations.ts";
 import { openPolicy } from "./open-policy.ts";
 import { preflight } from "./preflight.ts";
+import { openRemotePolicy } from "./remote-policy.ts";
 import { type Attempt, runInto } from "./run-into.ts";
 import { checkConfigUnchanged, checkModelInPlace, takeUp } from "./run-meta.ts";
 import { readSummary, startRecord } from "./run-record.ts";
@@ -103,10 +104,14 @@ export async function evaluateCell(
   const { config, stated } = loaded;
   const setup = await openSetup(config, o);
   try {
-    const policy = await openPolicy(o.policy, setup, {
-      step: o.step,
-      ...(o.extensions ? { extensions: o.extensions } : {}),
-    });
+    const { endpoint } = config;
+    const policy =
+      o.policy === undefined && endpoint !== undefined
+        ? await openRemotePolicy({ endpoint: endpoint.servers, chat: false }, setup, o)
+        : await openPolicy(o.policy, setup, {
+            step: o.step,
+            ...(o.extensions ? { extensions: o.extensions } : {}),
+          });
     try {
       const roll: Roll = (tasks, request) => {
         const { signal: _signal, onEpisode: _onEpisode, ...draws } = request;

@@ -1,4 +1,5 @@
 import type { LoadedAblation } from "../configs/load-ablation.ts";
+import type { Config } from "../configs/schema.ts";
 import { ConfigError } from "../core/errors.ts";
 import { cellLine, configChanges } from "../eval/ablation-table.ts";
 import { compareMetric } from "../eval/compare-metrics.ts";
@@ -53,7 +54,9 @@ export async function checkJobs(
 /** What would run, for --dry-run. */
 export function showPlan(plan: AblationPlan, { cells }: LoadedAblation): string {
   const [base] = cells;
-  const groups = (key: typeof warmUpKey) => new Set(cells.map(({ loaded }) => key(loaded.config))).size;
+  const groups = (key: (config: Config) => string) =>
+    new Set(cells.map(({ loaded }) => key(loaded.config))).size;
+  const ways = groups((config) => episodeKey(config, plan.what));
   const lines = cells.map(({ name, loaded }) =>
     cellLine({ name, changes: configChanges(base.loaded.config, loaded.config) }),
   );
@@ -62,7 +65,7 @@ export function showPlan(plan: AblationPlan, { cells }: LoadedAblation): string 
     `${plan.name}: ${plan.what} ${count(cells.length, "cell")} under ${count(plan.seeds.length, "seed")} ${plan.seeds.join(", ")}`,
     ...lines.map((line) => `  ${line}`),
     plan.what === "train"
-      ? `a seed makes ${count(groups(warmUpKey), "warm-up")} and plays step 0 in ${count(groups(episodeKey), "way")}`
-      : `a seed plays episodes in ${count(groups(episodeKey), "way")}`,
+      ? `a seed makes ${count(groups(warmUpKey), "warm-up")} and plays step 0 in ${count(ways, "way")}`
+      : `a seed plays episodes in ${count(ways, "way")}`,
   ].join("\n");
 }

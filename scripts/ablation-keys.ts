@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Config } from "../configs/schema.ts";
+import type { AblationPlan } from "./ablation-folder.ts";
 
 /** Everything that the policy after the warm-up depends on: runs with one key start RL from one checkpoint. */
 export function warmUpKey(config: Config): string {
@@ -12,10 +13,16 @@ export function warmUpKey(config: Config): string {
   });
 }
 
-/** Everything that an episode of one policy depends on, beside its question and its draws: scoring is no part of it. */
-export function episodeKey(config: Config): string {
-  const { rollout, endpoint } = config;
-  return hash({ warmUp: warmUpKey(config), rollout, endpoint });
+/**
+ * Everything that an episode depends on, beside its question and its draws: scoring is no part of it. Of a run that is its
+ * policy as RL begins; the policy of an evaluation is named by its weights among the draws.
+ */
+export function episodeKey(config: Config, what: AblationPlan["what"]): string {
+  const { engine, model, data, search, env, rollout, endpoint } = config;
+  return hash({
+    ...{ seed: config.run.seed, engine, model, data, search, env, rollout, endpoint },
+    warmUp: what === "train" ? warmUpKey(config) : undefined,
+  });
 }
 
 const hash = (value: unknown) =>

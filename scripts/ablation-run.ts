@@ -38,7 +38,7 @@ export async function runJobs(
           ...{ signal, began: Date.now(), ...(o.extensions ? { extensions: o.extensions } : {}) },
           output: cellOutput(output, { cell, seed, alone: plan.atOnce === 1 }),
           donors: warm.donors(job),
-          share: shareOf(job, jobs, episodes, () => warm.over(job)),
+          share: shareOf(job, { jobs, what: plan.what, episodes, warm: () => warm.over(job) }),
         };
         const start = performance.now();
         try {
@@ -69,12 +69,20 @@ export async function runJobs(
 }
 
 /** Episodes are kept where another cell of the seed would play the same; either way the warm-up is over then. */
-function shareOf(job: Job, jobs: readonly Job[], episodes: SharedEpisodes, warm: () => void): ShareEpisodes {
-  const key = episodeKey(job.loaded.config);
-  const users = jobs.filter(({ loaded }) => episodeKey(loaded.config) === key);
-  const share: ShareEpisodes = users.length > 1 ? episodes.of(key) : (_batch, play) => play();
+function shareOf(
+  job: Job,
+  o: {
+    readonly jobs: readonly Job[];
+    readonly what: AblationPlan["what"];
+    readonly episodes: SharedEpisodes;
+    readonly warm: () => void;
+  },
+): ShareEpisodes {
+  const key = episodeKey(job.loaded.config, o.what);
+  const users = o.jobs.filter(({ loaded }) => episodeKey(loaded.config, o.what) === key);
+  const share: ShareEpisodes = users.length > 1 ? o.episodes.of(key) : (_batch, play) => play();
   return (batch, play) => {
-    warm();
+    o.warm();
     return share(batch, play);
   };
 }

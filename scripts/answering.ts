@@ -2,7 +2,7 @@ import type { Config } from "../configs/schema.ts";
 import { ConfigError, DataError } from "../core/errors.ts";
 import { rng } from "../core/rng.ts";
 import { readPassages } from "../datasets/jsonl.ts";
-import type { Passage, Task } from "../datasets/task.ts";
+import type { Passage, Question, Task } from "../datasets/task.ts";
 import type { World } from "../datasets/world.ts";
 import { perEpisode } from "../env/per-episode.ts";
 import type { Retriever } from "../env/search/retriever.ts";
@@ -50,7 +50,7 @@ export function answeringWith(
   return {
     environment: perEpisode(makeEnvironment, {
       engine,
-      retrieverOf: ({ id }) => episodeRetriever(choice, resources, id),
+      retrieverOf: (question) => episodeRetriever(choice, resources, question),
     }),
     // For whoever asks for the index by its version, or whether it answers at all.
     retriever: { ...engine, version: budget === undefined ? named : `${named}-budget-${budget}` },
@@ -63,12 +63,12 @@ export async function openResources(
   { engine, world, questions }: AnsweringParts,
   needs: "pool" | "gold" | "both" | undefined,
 ): Promise<StandInResources> {
-  const tasks = new Map(questions.flatMap((set) => set.tasks.map((task) => [task.id, task] as const)));
+  const tasks = knownTasks(questions.flatMap((set) => set.tasks));
   if (needs === undefined) return { engine, pool: [], gold: () => undefined };
   if (world !== undefined && corpus === undefined) {
     const pages = new Map(world.passages.flatMap((page) => passageNames(page).map((name) => [name, page])));
-    const gold = (id: string) =>
-      found(goldOf(tasks.get(id) ?? plannedIn(world, id)), (name) => pages.get(name));
+    const gold = (question: Question) =>
+      found(goldOf(tasks.get(keyOf(question)) ?? plannedIn(world, question.id)), (name) => pages.get(name));
     return { engine, pool: world.passages, gold };
   }
   if (corpus === undefined)
@@ -79,7 +79,8 @@ export async function openResources(
     });
   const wanted = new Set(needs === "pool" ? [] : [...tasks.values()].flatMap(namesOf));
   const { pool, passages } = await readCorpus(corpus, wanted, needs !== "gold");
-  const gold = (id: string) => found(goldOf(tasks.get(id)), (name) => passages.get(name));
+  const gold = (question: Question) =>
+    found(goldOf(tasks.get(keyOf(question))), (name) => passages.get(name));
   return { engine, pool, gold };
 }
 
@@ -97,6 +98,17 @@ async function readCorpus(corpus: string, wanted: ReadonlySet<string>, sampled: 
     n++;
   }
   return { passages, pool };
+}
+
+/** Ids of two data sets may be the same; with the question they are one question. */
+const keyOf = ({ id, question }: Question) => `${id}\n${question}`;
+
+/** By question; of those that occur twice the one that names gold passages. */
+function knownTasks(tasks: readonly Task[]): ReadonlyMap<string, Task> {
+  const known = new Map<string, Task>();
+  for (const task of tasks)
+    if (!known.has(keyOf(task)) || namesOf(task).length > 0) known.set(keyOf(task), task);
+  return known;
 }
 
 const goldOf = (task: Task | undefined): readonly string[] => (task === undefined ? [] : namesOf(task));
@@ -121,7 +133,7 @@ function found(
 
 function checkGold({ questions }: AnsweringParts, { gold }: StandInResources): void {
   for (const { name, tasks } of questions) {
-    const lacking = tasks.filter(({ id }) => gold(id) === undefined);
+    const lacking = tasks.filter((task) => gold(task) === undefined);
     if (lacking.length > 0)
       throw new DataError({
         what: `${lacking.length} of ${tasks.length} questions have no gold passages in the corpus`,

@@ -14,7 +14,10 @@ export const command = defineCommand({
       "forager proxy --upstream http://127.0.0.1:8000 --out rollouts.jsonl",
       "record what an agent says to a vLLM server",
     ],
-    ["forager sft my.yaml sft.source='{ kind: trajectories, path: rollouts.jsonl }'", "and train on it"],
+    [
+      "forager proxy --upstream http://127.0.0.1:8000 --out rollouts.jsonl --port 9000",
+      "at a fixed port; then train on it: sft.source: { kind: trajectories, path: rollouts.jsonl }",
+    ],
   ],
   builder: (yargs) =>
     yargs

@@ -42,7 +42,7 @@ export const conditionRows: Readonly<Record<string, Row>> = {
  */
 export function conditionsOf(
   base: Config,
-  o: { readonly retrievers: readonly string[]; readonly budgets: readonly number[] | undefined },
+  o: { readonly retrievers: readonly string[]; readonly budgets: readonly string[] | undefined },
 ): Condition[] {
   const names = Object.keys(conditionRows);
   for (const name of o.retrievers)
@@ -56,15 +56,7 @@ export function conditionsOf(
       });
     }
   const most = mostSearches(base);
-  const budgets = o.budgets ?? Array.from({ length: Math.min(most, 8) }, (_, i) => i);
-  for (const budget of budgets)
-    if (!Number.isInteger(budget) || budget < 0)
-      throw new ConfigError({
-        what: "a budget is a number of searches",
-        where: "--budgets",
-        got: String(budget),
-        expected: "0 or more",
-      });
+  const budgets = o.budgets?.map(budgetOf) ?? Array.from({ length: Math.min(most, 8) }, (_, i) => i);
   const withConfig = ({ retriever, budget, maxTurns }: Omit<Row, "describe">): Config => {
     const { budget: _, ...search } = base.search;
     return {
@@ -93,6 +85,16 @@ export function conditionsOf(
       }),
     );
   return [...named, ...counted, { name: referenceName, config: withConfig({ retriever: "engine" }) }];
+}
+
+function budgetOf(text: string): number {
+  if (/^\d+$/.test(text.trim())) return Number(text);
+  throw new ConfigError({
+    what: "a budget is a number of searches",
+    where: "--budgets",
+    got: text,
+    expected: "integers of 0 or more with commas between them, such as 0,1,2",
+  });
 }
 
 /** Searches that an episode has room for: one in the last turn is not run. */

@@ -111,7 +111,7 @@ function tellGold(
 ): { readonly name: string; readonly tasks: readonly Task[]; readonly of: number }[] {
   return benchmarks.map(({ name, tasks }) => ({
     name,
-    tasks: tasks.filter(({ id }) => gold(id) !== undefined),
+    tasks: tasks.filter((task) => gold(task) !== undefined),
     of: tasks.length,
   }));
 }

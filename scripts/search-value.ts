@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { loadConfig } from "../configs/load-config.ts";
 import { printConfig } from "../configs/print.ts";
+import type { Config } from "../configs/schema.ts";
 import { ConfigError, ForagerError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/files.ts";
 import { csvTable } from "../eval/csv.ts";
@@ -15,6 +16,8 @@ import { hasAgent } from "./agents.ts";
 import { checkOutFolder } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
 import { fingerprint } from "./eval.ts";
+import type { OpenPolicy } from "./open-policy.ts";
+import type { Output } from "./output.ts";
 import { checkPolicyArguments, openNamedPolicy, withPolicy } from "./policy-options.ts";
 import {
   type Condition,
@@ -23,7 +26,7 @@ import {
   mostSearches,
   referenceName,
 } from "./search-conditions.ts";
-import { openStage } from "./search-stage.ts";
+import { openStage, type Stage } from "./search-stage.ts";
 import { openSetup } from "./setup.ts";
 import { withConfig } from "./with-config.ts";
 
@@ -35,7 +38,7 @@ export const command = defineCommand({
       "a run's last policy without search, with an oracle, and with 0, 1, 2 … searches",
     ],
     [
-      "forager search-value my.yaml --retrievers empty oracle --budgets 1 eval.modes=[greedy]",
+      "forager search-value my.yaml --retrievers empty,oracle --budgets 1 eval.modes=[greedy]",
       "some of it, greedy alone",
     ],
   ],
@@ -43,13 +46,12 @@ export const command = defineCommand({
     withPolicy(withConfig(yargs))
       .option("retrievers", {
         type: "string",
-        array: true,
-        describe: `what answers in place of the engine: ${Object.keys(conditionRows).join(", ")}; default: all that the data allow`,
+        describe: `what answers in place of the engine: ${Object.keys(conditionRows).join(",")}; default: all that the data allow`,
       })
       .option("budgets", {
-        type: "number",
-        array: true,
-        describe: "searches answered before nothing is found; default: 0 to as many as there is room for",
+        type: "string",
+        describe:
+          "searches answered before nothing is found, such as 0,1,2; default: 0 to as many as there is room for",
       })
       .option("offPrompt", {
         type: "string",
@@ -63,27 +65,10 @@ export const command = defineCommand({
       .option("markdown", { type: "boolean", default: false, describe: "Markdown in place of plain text" }),
   async run(args, output, signal, extensions) {
     const { config, stated } = loadConfig(args.config, args.overrides);
-    if (config.eval.benchmarks.length === 0)
-      throw new ConfigError({
-        what: "the config names no benchmark to evaluate on",
-        where: "eval.benchmarks",
-        expected: "one or more",
-        next: "Add one: eval: { benchmarks: [{ name: dev, source: { kind: jsonl, path: dev.jsonl } }] }",
-      });
-    if (hasAgent(config))
-      throw new ConfigError({
-        what: "an agent searches by itself, so its searches cannot be answered otherwise",
-        where: "env.name",
-        next: "Name an environment that searches with `search`.",
-      });
-    if (args.offPrompt !== undefined && args.chat)
-      throw new ConfigError({
-        what: "--off-prompt changes a prompt that is rendered here, and --chat leaves that to the server",
-        next: "Leave one of them out.",
-      });
+    checkArguments(config, args);
     checkPolicyArguments(args, extensions);
-    const retrievers = args.retrievers ?? Object.keys(conditionRows);
-    const conditions = conditionsOf(config, { retrievers, budgets: args.budgets });
+    const retrievers = args.retrievers?.split(",") ?? Object.keys(conditionRows);
+    const conditions = conditionsOf(config, { retrievers, budgets: args.budgets?.split(",") });
     if (args.out !== undefined) checkOutFolder(args.out);
     // The engine itself: what stands in for it is put on the stage, condition by condition.
     const plain = (conditions.at(-1) as Condition).config;
@@ -102,26 +87,7 @@ export const command = defineCommand({
         checkOutFolder(folder);
         output.line(`policy ${policy.label}`);
         output.line(`records in ${folder}`);
-        const measured: Measured[] = [];
-        const folderOf = ({ name }: Condition) =>
-          join(
-            folder,
-            name === "off" && args.offPrompt !== undefined ? `off-${shortHash(args.offPrompt)}` : name,
-          );
-        for (const condition of stage.conditions) {
-          signal.throwIfAborted();
-          output.line(`searches answered by ${condition.name}`);
-          const results = await stage.evaluate(condition, {
-            ...policy,
-            ...{ folder: folderOf(condition), output, signal },
-            onResult(result) {
-              output.line(resultLine(result));
-              output.event("eval", { condition: condition.name, ...result });
-            },
-          });
-          checkValid(results, condition);
-          measured.push(...results.map((result) => ({ condition, result, folder: folderOf(condition) })));
-        }
+        const measured = await measure(stage, policy, { ...args, folder, output, signal });
         writeFileAtomic(join(folder, "config.yaml"), printConfig(config, stated));
         const values = valuesOf(measured, plain.reward.normalizer, mostSearches(config));
         write(folder, policy.label, values);
@@ -136,6 +102,63 @@ export const command = defineCommand({
     }
   },
 });
+
+function checkArguments(
+  config: Config,
+  args: { readonly offPrompt: string | undefined; readonly chat: boolean },
+): void {
+  if (config.eval.benchmarks.length === 0)
+    throw new ConfigError({
+      what: "the config names no benchmark to evaluate on",
+      where: "eval.benchmarks",
+      expected: "one or more",
+      next: "Add one: eval: { benchmarks: [{ name: dev, source: { kind: jsonl, path: dev.jsonl } }] }",
+    });
+  if (hasAgent(config))
+    throw new ConfigError({
+      what: "an agent searches by itself, so its searches cannot be answered otherwise",
+      where: "env.name",
+      next: "Name an environment that searches with `search`.",
+    });
+  if (args.offPrompt !== undefined && args.chat)
+    throw new ConfigError({
+      what: "--off-prompt changes a prompt that is rendered here, and --chat leaves that to the server",
+      next: "Leave one of them out.",
+    });
+}
+
+/** Every condition on every benchmark, in every mode. @throws ForagerError when infrastructure broke too much of one */
+async function measure(
+  stage: Stage,
+  policy: OpenPolicy,
+  o: {
+    readonly folder: string;
+    readonly offPrompt: string | undefined;
+    readonly output: Output;
+    readonly signal: AbortSignal;
+  },
+): Promise<Measured[]> {
+  const { output, signal, offPrompt } = o;
+  const measured: Measured[] = [];
+  for (const condition of stage.conditions) {
+    signal.throwIfAborted();
+    const { name } = condition;
+    const own = name === "off" && offPrompt !== undefined ? `off-${shortHash(offPrompt)}` : name;
+    const folder = join(o.folder, own);
+    output.line(`searches answered by ${name}`);
+    const results = await stage.evaluate(condition, {
+      ...policy,
+      ...{ folder, output, signal },
+      onResult(result) {
+        output.line(resultLine(result));
+        output.event("eval", { condition: name, ...result });
+      },
+    });
+    checkValid(results, condition);
+    measured.push(...results.map((result) => ({ condition, result, folder })));
+  }
+  return measured;
+}
 
 interface Measured {
   readonly condition: Condition;

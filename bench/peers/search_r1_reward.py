@@ -1,10 +1,11 @@
 """Search-R1's reward rules (arXiv 2503.09516 and its format variant), written anew from their description.
 
 Usage: search_r1_reward.py FILE, where FILE is JSON Lines of {"text", "golds"}: prompt and response as one string, as its
-trainer decodes them. Then each line on stdin, "em" or "format", scores all of them once and answers with
-{"seconds", "cpu", "total"}. Standard library only.
+trainer decodes them (decoding is not timed). Then each line on stdin, a rule and a number of passes, scores all of them
+that often and answers with {"seconds", "cpu", "total"}, the total of one pass. Standard library only.
 """
 
+import collections
 import json
 import re
 import string
@@ -81,17 +82,34 @@ def with_format(text, golds):
     return 0.2 if valid else 0.1
 
 
-RULES = {"em": em, "format": with_format}
+def three_scores(text, golds):
+    """Not a rule of Search-R1's: exact match, F1 and cover match of its answer, which ours computes in any case."""
+    answer = answer_of(text)
+    if answer is None:
+        return 0.0
+    answer = normalize(answer)
+    golds = [normalize(gold) for gold in golds]
+    best = 0.0
+    for gold in golds:
+        a, b = answer.split(), gold.split()
+        same = sum((collections.Counter(a) & collections.Counter(b)).values())
+        best = max(best, 2 * same / (len(a) + len(b)) if same else 0.0)
+    return float(answer in golds) + best + float(any(gold in answer for gold in golds))
+
+
+RULES = {"em": em, "three": three_scores, "format": with_format}
 
 with open(sys.argv[1], encoding="utf-8") as lines:
     episodes = [(row["text"], row["golds"]) for row in map(json.loads, lines)]
 print(json.dumps({"version": sys.version.split()[0], "episodes": len(episodes)}), flush=True)
 for line in sys.stdin:
-    rule = RULES[line.strip()]
+    name, passes = line.split()
+    rule = RULES[name]
     wall, cpu = time.perf_counter(), time.process_time()
-    total = 0.0
-    for text, golds in episodes:
-        total += rule(text, golds)
+    for _ in range(int(passes)):
+        total = 0.0
+        for text, golds in episodes:
+            total += rule(text, golds)
     print(
         json.dumps(
             {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu, "total": total}

@@ -11,32 +11,35 @@ const gold = passages.slice(3, 6);
 const resources: StandInResources = {
   engine,
   pool: passages,
-  gold: (id) => (id === "q1" ? gold : undefined),
+  gold: ({ id }) => (id === "q1" ? gold : undefined),
 };
+const q1 = { id: "q1", question: "?" };
 const [first, second] = queries as [string, string];
 const ids = (hits: readonly { id: string }[] | undefined) => hits?.map(({ id }) => id);
 
 describe("stand-ins for the engine", () => {
   it("engine is the engine itself, empty finds nothing", async () => {
-    expect(episodeRetriever({ retriever: "engine" }, resources, "q1")).toBe(engine);
-    expect(await episodeRetriever({ retriever: "empty" }, resources, "q1").search([first], 3)).toEqual([[]]);
+    expect(episodeRetriever({ retriever: "engine" }, resources, q1)).toBe(engine);
+    expect(await episodeRetriever({ retriever: "empty" }, resources, q1).search([first], 3)).toEqual([[]]);
   });
 
   it("random draws k different passages, the same for one query and others for another", async () => {
-    const random = episodeRetriever({ retriever: "random" }, resources, "q1");
+    const random = episodeRetriever({ retriever: "random" }, resources, q1);
     const [one, other, again] = await random.search([first, second, first], 5);
     expect(new Set(ids(one)).size).toBe(5);
     expect(ids(again)).toEqual(ids(one));
     expect(ids(other)).not.toEqual(ids(one));
     const few = { ...resources, pool: passages.slice(0, 2) };
-    const all = await episodeRetriever({ retriever: "random" }, few, "q1").search([first], 5);
+    const all = await episodeRetriever({ retriever: "random" }, few, q1).search([first], 5);
     expect(all[0]).toHaveLength(2);
   });
 
   it("oracle gives the question's gold, and a question without any is a failure, never nothing found", async () => {
-    const oracle = episodeRetriever({ retriever: "oracle" }, resources, "q1");
+    const oracle = episodeRetriever({ retriever: "oracle" }, resources, q1);
     expect(ids((await oracle.search([first], 4))[0])?.slice(0, 3)).toEqual(ids(gold));
-    expect(() => episodeRetriever({ retriever: "oracle" }, resources, "q2")).toThrow(ToolError);
+    expect(() => episodeRetriever({ retriever: "oracle" }, resources, { ...q1, id: "q2" })).toThrow(
+      ToolError,
+    );
   });
 
   it("each is another version of the index, so that their records never meet", () => {
@@ -45,7 +48,7 @@ describe("stand-ins for the engine", () => {
   });
 
   it("a budget answers the first queries of an episode and no more; the next episode has its own", async () => {
-    const episode = () => episodeRetriever({ retriever: "engine", budget: 2 }, resources, "q1");
+    const episode = () => episodeRetriever({ retriever: "engine", budget: 2 }, resources, q1);
     const budgeted = episode();
     const [found] = await engine.search([first], 2);
     expect(await budgeted.search([first], 2)).toEqual([found]);
@@ -55,7 +58,7 @@ describe("stand-ins for the engine", () => {
     expect(await budgeted.search([first], 2)).toEqual([[]]);
     expect(await episode().search([first], 2)).toEqual([found]);
     expect(budgeted.version).not.toBe(engine.version);
-    const none = episodeRetriever({ retriever: "engine", budget: 0 }, resources, "q1");
+    const none = episodeRetriever({ retriever: "engine", budget: 0 }, resources, q1);
     expect(await none.search([first], 2)).toEqual([[]]);
     await expect(none.search([first], 0)).rejects.toThrow("search for k passages");
   });

@@ -1,5 +1,5 @@
 import { rng } from "../../core/rng.ts";
-import type { Passage } from "../../datasets/task.ts";
+import type { Passage, Question } from "../../datasets/task.ts";
 import { withBudget } from "./budget.ts";
 import type { RetrieverName } from "./config.ts";
 import { oracleRetrievers } from "./oracle.ts";
@@ -13,13 +13,13 @@ export interface StandInResources {
   /** `random` draws from these. */
   readonly pool: readonly Passage[];
   /** `oracle`: a question's gold passages; undefined for a question without any. */
-  readonly gold: (questionId: string) => readonly Passage[] | undefined;
+  readonly gold: (question: Question) => readonly Passage[] | undefined;
 }
 
 export interface StandIn {
   readonly needs: "pool" | "gold" | undefined;
   /** The retriever of one question. */
-  readonly open: (resources: StandInResources, questionId: string) => Retriever;
+  readonly open: (resources: StandInResources, question: Question) => Retriever;
   /** Names what answers, whatever the question. */
   readonly version: (engine: string) => string;
 }
@@ -40,9 +40,9 @@ export const standIns: Readonly<Record<RetrieverName, StandIn>> = {
   },
   oracle: {
     needs: "gold",
-    open({ engine, gold }, questionId) {
-      const passages = gold(questionId);
-      return oracleRetrievers(new Map(passages ? [[questionId, passages]] : []), engine)(questionId);
+    open({ engine, gold }, question) {
+      const passages = gold(question);
+      return oracleRetrievers(new Map(passages ? [[question.id, passages]] : []), engine)(question.id);
     },
     version: (engine) => `oracle-${engine}`,
   },
@@ -52,9 +52,9 @@ export const standIns: Readonly<Record<RetrieverName, StandIn>> = {
 export function episodeRetriever(
   { retriever, budget }: { readonly retriever: RetrieverName; readonly budget?: number | undefined },
   resources: StandInResources,
-  questionId: string,
+  question: Question,
 ): Retriever {
-  const opened = standIns[retriever].open(resources, questionId);
+  const opened = standIns[retriever].open(resources, question);
   return budget === undefined ? opened : withBudget(opened, budget);
 }
 
