@@ -68,9 +68,10 @@ export class Facts {
   }
 
   #texts(wanted: "policy" | "observation"): string[] {
-    return this.trajectory.sequences.flatMap(({ segments }) =>
-      segments.filter(({ source }) => source === wanted).map(({ text }) => text),
-    );
+    const texts: string[] = [];
+    for (const { segments } of this.trajectory.sequences)
+      for (const { source, text } of segments) if (source === wanted) texts.push(text);
+    return texts;
   }
 }
 

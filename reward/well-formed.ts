@@ -28,16 +28,21 @@ function isTurn(text: string, wanted: "search" | "answer", rules: FormatRules): 
   const blocks = scanTags(text);
   if (foreign.some((tag) => text.includes(tag)) || blocks.some(({ closed }) => !closed)) return false;
   if (countClosers(text) !== blocks.length) return false;
-  const done = blocks.filter(({ insideThink }) => !insideThink);
-  const actions = done.filter(({ tag }) => tag !== "think");
-  const [action] = actions;
-  if (action === undefined || actions.length > 1 || action.tag !== wanted) return false;
+  const thoughts: Block[] = [];
+  let action: Block | undefined;
+  for (const block of blocks) {
+    if (block.insideThink) continue;
+    if (block.tag === "think") thoughts.push(block);
+    else if (action) return false;
+    else action = block;
+  }
+  if (action?.tag !== wanted) return false;
   if (action.text.trim() === "" || text.slice(action.end).trim() !== "") return false;
   const { maxAnswerWords } = rules;
   if (wanted === "answer" && maxAnswerWords !== undefined && wordsIn(action.text) > maxAnswerWords)
     return false;
-  const thoughts = done.filter(({ tag }) => tag === "think");
-  if (thoughts.some(({ end }) => end > action.start)) return false;
+  const { start } = action;
+  if (thoughts.some(({ end }) => end > start)) return false;
   return rules.thinkFirst !== true || isThoughtThrough(text, thoughts, action);
 }
 
