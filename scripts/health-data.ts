@@ -8,6 +8,7 @@ import { isScored, scoreAll } from "../reward/score-all.ts";
 import type { Scored } from "../reward/scored.ts";
 import { paramsBytes } from "../rl/policy/footprint.ts";
 import { demonstrate } from "../rollout/demonstrate.ts";
+import { hasAgent } from "./agents.ts";
 import type { HealthCheck, Patient } from "./health.ts";
 import { runPath } from "./run-record.ts";
 
@@ -29,6 +30,7 @@ const retriever: HealthCheck = {
   cheap: true,
   async run(patient) {
     const { retriever, config } = patient.setup;
+    if (hasAgent(config)) return undefined;
     const task = firstTasks(patient, 1)[0];
     if (!task) return { verdict: "fail", evidence: "there is no question to ask" };
     const began = performance.now();

@@ -1,8 +1,11 @@
 import { policyTokens, totalTokens } from "../rl/metrics.ts";
 import { toRow } from "../rl/rows.ts";
+import { rollGroups } from "../rollout/groups.ts";
 import type { HealthCheck } from "./health.ts";
-import { policyPlayer } from "./policy-player.ts";
+import { endpointOf, openFleet } from "./open-endpoint.ts";
+import { type PolicyPlayer, policyPlayer } from "./policy-player.ts";
 import { rlLearner } from "./reinforce.ts";
+import type { Setup } from "./setup.ts";
 
 const minutes = (seconds: number) =>
   seconds < 90
@@ -11,6 +14,23 @@ const minutes = (seconds: number) =>
       ? `${(seconds / 60).toFixed(0)} min`
       : `${(seconds / 3600).toFixed(1)} h`;
 
+/** The servers' base model, as it stands before the first adapter. */
+async function basePlayer(setup: Setup, signal: AbortSignal): Promise<Pick<PolicyPlayer, "train" | "close">> {
+  const { config, environment, tokenizer, renderer } = setup;
+  const { rollout, run } = config;
+  const { fleet, endpoint, model } = await openFleet(setup, endpointOf(config), { use: "evaluate", signal });
+  const policy = endpoint.sampler({ model, version: 0 });
+  return {
+    train: (tasks, step, refill) =>
+      rollGroups(tasks, {
+        ...{ ...rollout, ...setup.episodes, environment, policy, tokenizer, renderer, signal },
+        ...{ seed: run.seed, step, round: refill },
+        decoding: { temperature: rollout.temperature, topP: rollout.topP, topK: rollout.topK },
+      }),
+    close: () => fleet.close(),
+  };
+}
+
 /** Plays two groups of the first step and takes one update on them with weight 0, then multiplies. */
 const time: HealthCheck = {
   name: "time",
@@ -18,8 +38,8 @@ const time: HealthCheck = {
   async run({ setup, signal }) {
     const { config, start } = setup;
     const { rl, rollout, benchmarks } = { ...config, benchmarks: setup.benchmarks };
-    if (config.endpoint || rl.steps === 0) return undefined;
-    const player = policyPlayer(setup, start);
+    if (rl.steps === 0) return undefined;
+    const player = config.endpoint ? await basePlayer(setup, signal) : policyPlayer(setup, start);
     try {
       const tasks = setup.source.batch(0, Math.min(2, rollout.tasksPerStep), 0);
       await player.train(tasks, 0, 0); // compiles
