@@ -1,3 +1,4 @@
+import { textTable } from "./cells.ts";
 import type { EvalMode, EvalResult } from "./evaluate.ts";
 import { apart, type Rate } from "./wilson.ts";
 
@@ -88,7 +89,7 @@ export function comparisonTable({
       : []),
   ];
   const warning = valid ? "" : "\nNot a measurement: too many episodes failed by infrastructure.";
-  return align(cells) + warning;
+  return textTable(cells) + warning;
 }
 
 /** Every evaluation of a run, one line each: EM at step s beside EM@k, greedy and sampled. */
@@ -98,7 +99,7 @@ export function evaluationTable(results: readonly EvalResult[]): string {
   );
   const hops = [...new Set(results.flatMap(({ byHops }) => Object.keys(byHops)))].sort();
   const em = (value: Rate | undefined) => (value === undefined ? "–" : decimal(value.em));
-  return align([
+  return textTable([
     [
       ...["step", "benchmark", "mode", "n", "EM [95 %]"],
       ...ks.map((k) => `EM@${k}`),
@@ -130,7 +131,7 @@ export function benchmarkTable(results: readonly EvalResult[]): string {
   const plain = (label: string, value: (result: EvalResult) => string) => [label, "", ...results.map(value)];
   const ks = [...new Set(results.flatMap(({ passAt }) => Object.keys(passAt)))];
   const datasets = keys("byDataset");
-  return align([
+  return textTable([
     [`${first.benchmark}, step ${first.step}`, "n", ...results.map(({ mode }) => `EM ${mode}`)],
     row("all", (result) => result),
     ...keys("emAt").map((k) => row(`EM@${k}`, ({ emAt }) => emAt[k])),
@@ -164,20 +165,3 @@ const rate = ({ em, low, high, n }: Rate) =>
   n === 0 ? "–" : `${decimal(em)} [${decimal(low)}, ${decimal(high)}]`;
 const signed = (value: number) => `${value < 0 ? "−" : "+"}${decimal(Math.abs(value))}`;
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
-
-/** First column to the left, the others to the right, two spaces between. */
-function align(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((cells) => (cells[column] ?? "").length)),
-  );
-  return rows
-    .map((cells) =>
-      cells
-        .map((cell, column) =>
-          column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number),
-        )
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-}

@@ -1,6 +1,5 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
-import { makeFolder } from "../core/files.ts";
+import { lineFile } from "../core/line-file.ts";
+import { csvField } from "../eval/csv.ts";
 import type { LabGroup } from "../reward/lab-group.ts";
 
 export interface CsvWriter {
@@ -22,31 +21,15 @@ const head = [
   ],
 ];
 
-type Cell = string | number | null | undefined;
-
 /**
  * A row an episode (RFC 4180, UTF-8), under a temporary name until `finish`. What there is not is empty: the advantage of
  * an episode whose group is not learned from, a part that one of the rewards lacks.
  * @param parts names of the parts to write, each before and after
  */
 export function csvWriter(path: string, parts: readonly string[]): CsvWriter {
-  makeFolder(dirname(path));
-  const temporary = `${path}.${process.pid}.tmp`;
-  const file = openSync(temporary, "w");
-  let waiting: string[] = [];
-  let size = 0;
-  const flush = () => {
-    const bytes = Buffer.from(waiting.join(""));
-    for (let offset = 0; offset < bytes.length; ) offset += writeSync(file, bytes, offset);
-    waiting = [];
-    size = 0;
-  };
-  const write = (cells: readonly Cell[]) => {
-    const line = `${cells.map(field).join(",")}\r\n`;
-    waiting.push(line);
-    size += line.length;
-    if (size > 1 << 20) flush();
-  };
+  const { write: writeLine, finish, abort } = lineFile(path);
+  const write = (cells: readonly (string | number | null | undefined)[]) =>
+    writeLine(`${cells.map((cell) => csvField(cell ?? undefined)).join(",")}\r\n`);
   write([...head, ...parts.flatMap((name) => [`${name}_before`, `${name}_after`])]);
   return {
     add({ step, group, taskId, question, members, lessons }) {
@@ -59,23 +42,7 @@ export function csvWriter(path: string, parts: readonly string[]): CsvWriter {
         ]);
       });
     },
-    finish() {
-      flush();
-      fsyncSync(file);
-      closeSync(file);
-      renameSync(temporary, path);
-    },
-    abort() {
-      closeSync(file);
-      rmSync(temporary, { force: true });
-    },
+    finish,
+    abort,
   };
-}
-
-/** Quoted where it must be; a text that a spreadsheet would take for a formula begins with an apostrophe. */
-function field(value: Cell): string {
-  if (value === undefined || value === null) return "";
-  if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,3 +1,4 @@
+import { csvField } from "../csv.ts";
 import type { Rate } from "../wilson.ts";
 import type { Report } from "./report.ts";
 import { otherMeans, sliceRows } from "./tables.ts";
@@ -41,18 +42,10 @@ export function reportCsv({ figures, evaluations, groups }: Report): string {
   const columns = csvHead.split(",").length;
   return [
     csvHead,
-    ...lines.map((cells) => Array.from({ length: columns }, (_, i) => field(cells[i])).join(",")),
+    ...lines.map((cells) => Array.from({ length: columns }, (_, i) => csvField(cells[i])).join(",")),
   ]
     .map((line) => `${line}\r\n`)
     .join("");
 }
 
 const of = ({ n, em, low, high }: Rate) => [n, ...(n === 0 ? ["", "", ""] : [em, low, high])];
-
-/** Quoted where it must be; a text that a spreadsheet would take for a formula begins with an apostrophe. */
-function field(value: string | number | undefined): string {
-  if (value === undefined) return "";
-  if (typeof value === "number") return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { FleetOptions } from "./create-fleet.ts";
-import { EndpointError, type EndpointFailure } from "./error.ts";
-import type { Fleet, Placement, Replica } from "./fleet.ts";
+import type { Fleet, Replica } from "./fleet.ts";
+import { broken, fail, held, never, place, where } from "./held-request.ts";
 import { type FakeServer, fakeFleet, fakeServer, settled } from "./testing.ts";
 
 const fleets: Fleet[] = [];
@@ -14,45 +14,6 @@ function setUp(count: number, options?: Partial<FleetOptions>) {
   fleets.push(all.fleet);
   return all;
 }
-
-const never = () => new AbortController().signal;
-const place = (sequence: string, more: Partial<Placement> = {}): Placement => ({
-  model: "base",
-  group: sequence.split("/")[0] ?? sequence,
-  sequence,
-  ...more,
-});
-const broken = (kind: EndpointFailure, expected?: string) =>
-  new EndpointError(kind, { what: `a ${kind} failure`, ...(expected && { expected }) });
-/** Url of the replica that ran it. */
-const where = async (replica: Replica) => replica.connection.url;
-
-/** A request that ends when the test says so. */
-function held(fleet: Fleet, placement: Placement, signal = never()) {
-  let end = (_error?: unknown) => {};
-  const state: { at?: string } = {};
-  const done = fleet.run(
-    placement,
-    (replica) => {
-      state.at = replica.connection.url;
-      return new Promise<string>((resolve, reject) => {
-        end = (error) => (error === undefined ? resolve("done") : reject(error));
-      });
-    },
-    signal,
-  );
-  // Whoever looks at the end does so later.
-  done.catch(() => {});
-  return { state, done, end: (error?: unknown) => end(error) };
-}
-
-const fail = (fleet: Fleet, placement: Placement, error: unknown) =>
-  fleet
-    .run(placement, () => Promise.reject(error), never())
-    .then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
 
 async function failAt(fleet: Fleet, url: string, error: unknown): Promise<void> {
   const others = fleet.replicas.map(({ connection }) => connection.url).filter((other) => other !== url);
