@@ -23,12 +23,22 @@ export type {
   PolicyOutcome,
   SearchRecord,
   Seat,
+  SeatPrompt,
 } from "./env/environment.ts";
 export { researcher } from "./env/researcher.ts";
 export { memoryRetriever } from "./env/search/memory.ts";
 export type { Hit, Retriever } from "./env/search/retriever.ts";
 export type { Step, Stepper } from "./env/stepper.ts";
 export { stepper } from "./env/stepper.ts";
+export type { Compression, Overrun, TeamAccount, TeamCall, VerdictKind } from "./env/team/account.ts";
+export type { TeamConfig } from "./env/team/config.ts";
+export type { TeamExpert, TeamHabits } from "./env/team/experts/expert.ts";
+export type { Intent, Message, Payload, Violation } from "./env/team/message.ts";
+export { readMessage, writeMessage } from "./env/team/message.ts";
+export type { Role, RoleName } from "./env/team/roles.ts";
+export { roles } from "./env/team/roles.ts";
+export type { TeamOptions } from "./env/team/team.ts";
+export { team } from "./env/team/team.ts";
 export type { ScriptedSeat } from "./env/testing.ts";
 export { scriptedSeat } from "./env/testing.ts";
 export type { Interval } from "./eval/wilson.ts";

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { packageRoot } from "../core/package-root.ts";
 import { fileMark, pathMark } from "../core/path-schema.ts";
@@ -13,6 +14,19 @@ export function resolvePath(path: string, origin: Origin): string {
   if (path.startsWith(shipped)) return join(packageRoot(), "configs", path.slice(shipped.length));
   return resolve(origin.kind === "file" ? dirname(origin.file) : process.cwd(), path);
 }
+
+/** A config as a user names it: a path, `forager:NAME.yaml`, or a shipped one's bare name where no file has it. */
+export function resolveNamed(path: string): string {
+  const own = resolvePath(path, { kind: "override", text: path });
+  const ours = join(packageRoot(), "configs", `${path}.yaml`);
+  return /^[a-z][a-z0-9-]*$/u.test(path) && !existsSync(own) && existsSync(ours) ? ours : own;
+}
+
+/** Names that `resolveNamed` knows. */
+export const shippedNames = (): string[] =>
+  readdirSync(join(packageRoot(), "configs"))
+    .filter((name) => name.endsWith(".yaml"))
+    .map((name) => name.slice(0, -".yaml".length));
 
 /** The tree with every value that the schema marks as a path made absolute. */
 export function resolvePaths(tree: Tree, schemas: readonly JsonSchema[]): Tree {

@@ -23,6 +23,8 @@ export interface LoadedAblation {
 
 interface Plan {
   readonly name: string;
+  /** In place of the base's config. */
+  readonly config?: string | undefined;
   readonly changes: readonly Override[];
 }
 
@@ -35,9 +37,12 @@ export function loadAblation(path: string, overrides: readonly string[] = []): L
   const { config: spec, stated } = load(path, [], ablationConfig);
   const set = changesAt(stated, ["set"]);
   const plans: Plan[] = [
-    { name: "base", changes: [] },
+    { name: spec.base, changes: [] },
     ...gridOf(stated, spec),
-    ...Object.keys(spec.cells).map((name) => ({ name, changes: changesAt(stated, ["cells", name]) })),
+    ...Object.entries(spec.cells).map(([name, { config }]) => ({
+      ...{ name, config },
+      changes: changesAt(stated, ["cells", name]),
+    })),
   ];
   const repeated = plans.find(({ name }, i) => plans.findIndex((other) => other.name === name) < i);
   if (repeated)
@@ -45,12 +50,14 @@ export function loadAblation(path: string, overrides: readonly string[] = []): L
       what: `two cells are called \`${repeated.name}\``,
       where: path,
       next:
-        repeated.name === "base" ? "`base` is the config without changes." : "Name one of them in `cells`.",
+        repeated.name === spec.base
+          ? `\`${spec.base}\` is the config without changes.`
+          : "Name one of them in `cells`.",
     });
   const cells: LoadedCell[] = [];
   const same: string[] = [];
-  for (const { name, changes } of plans) {
-    const loaded = load(spec.config, [...set, ...overrides, ...changes], configSchema);
+  for (const { name, changes, config = spec.config } of plans) {
+    const loaded = load(config, [...set, ...overrides, ...changes], configSchema);
     const twin = cells.find((cell) => textOf(cell) === JSON.stringify(loaded.config));
     if (twin) same.push(`${name} = ${twin.name}`);
     else cells.push({ name, loaded });
@@ -71,11 +78,16 @@ const textOf = ({ loaded }: LoadedCell) => JSON.stringify(loaded.config);
 /** Sections that may be replaced whole: what is left out of another would fall back to its default unnoticed. */
 const wholeSections = ["model", "endpoint"];
 
+/** Key of a cell that is no key of a config. */
+const otherConfig = "config";
+
 /** What a map of `key.path: value` sets, each value with the place where it is stated. */
 function changesAt(stated: Tree, path: Path): Override[] {
   const node = at(stated, path);
   if (node?.kind !== "map") return [];
-  return [...node.entries].map(([key, value]) => ({ path: pathOf(key, value), value }));
+  return [...node.entries].flatMap(([key, value]) =>
+    key === otherConfig ? [] : [{ path: pathOf(key, value), value }],
+  );
 }
 
 function pathOf(key: string, value: Tree): readonly string[] {

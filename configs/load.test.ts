@@ -266,3 +266,10 @@ describe("printing", () => {
     );
   });
 });
+
+test("a shipped config goes by its bare name, and a near miss is told", () => {
+  const any = z.looseObject({});
+  expect(load("tiny", [], any).files[0]).toMatch(/configs.tiny\.yaml$/);
+  expect(() => load("quickstrat", [], any)).toThrow(/Did you mean `quickstart`/);
+  expect(() => load("zzzzzzzz", [], any)).toThrow(/shipped ones are .*quickstart/);
+});

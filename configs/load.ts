@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { ConfigError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { explain } from "./explain.ts";
-import { includeFiles, resolvePath, resolvePaths } from "./file-paths.ts";
+import { includeFiles, resolveNamed, resolvePath, resolvePaths, shippedNames } from "./file-paths.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 import { type Override, parseOverride, setAt } from "./overrides.ts";
 import { readYaml } from "./read-yaml.ts";
@@ -23,7 +23,7 @@ const maxBytes = 1_000_000;
 
 /**
  * Loads a strict YAML config: `extends`, then the file itself, then the overrides, each over the one before.
- * @param path a YAML file, or `forager:NAME` for a shipped one
+ * @param path a YAML file, or `forager:NAME` for a shipped one, or a shipped one's bare name
  * @param overrides `key.path=value`, the value in YAML; or parsed ones, which may stand in a file
  * @throws ConfigError with file:line for the first thing that is wrong
  */
@@ -33,7 +33,7 @@ export function load<S extends z.ZodType>(
   schema: S,
 ): Loaded<z.output<S>> {
   const files: string[] = [];
-  const file = resolvePath(path, { kind: "override", text: path });
+  const file = resolveNamed(path);
   const json = jsonSchemaOf(schema);
   const include = (within: Tree) =>
     includeFiles(within, [json], (path, origin) => readFile(path, [], origin, files));
@@ -131,11 +131,11 @@ function readText(file: string, from: Origin | undefined): string {
 
 function suggestion(file: string): { next: string } {
   const folder = dirname(resolve(file));
-  const names = existsSync(folder) ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name)) : [];
-  const close = nearest(basename(file), names);
+  const inFolder = existsSync(folder) ? readdirSync(folder).filter((name) => /\.ya?ml$/.test(name)) : [];
+  const close = nearest(basename(file), inFolder) ?? nearest(basename(file), shippedNames());
   return {
     next: close
       ? `Did you mean \`${close}\`?`
-      : "Check the path; shipped configs are named `forager:quickstart.yaml`.",
+      : `Check the path; shipped ones are ${shippedNames().join(", ")}.`,
   };
 }

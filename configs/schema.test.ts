@@ -66,7 +66,9 @@ test("one spelling: every key is camelCase, and numbers of time and size carry t
 
 describe("what must hold between sections", () => {
   const tiny = "model: {tiny: {contextTokens: 600}}\n";
+  const lora = "model: {path: m, training: lora}\nendpoint: {servers: ['http://h:1']}\n";
   const jsonl = "data: {train: {kind: jsonl, path: q.jsonl}}\n";
+  const oneBenchmark = "eval: {benchmarks: [{name: b, source: {kind: world}}]}\n";
   test("the least config is a model", () => {
     expect(parse(tiny).rl.preset).toBe("dmi");
     expect(() => parse("run: {name: a}")).toThrow(/t\.yaml:1: `model` is missing/);
@@ -77,6 +79,34 @@ describe("what must hold between sections", () => {
     [`${tiny}search: {corpus: c.jsonl}`, /the synthetic world brings its own pages/],
     ["model: {tiny: {contextTokens: 256}}", /one observation of 500 tokens fills the whole context of 256/],
     [`model: {path: m}\nrollout: {prompt: {system: Be brief.}}\n`, /never mentions <search> and <answer>/],
+    [
+      `${tiny}rl: {overlong: penalty}\nreward: {weights: {exactMatch: 1, length: 0.5}}`,
+      /punished twice.*`length`.*set rl\.overlong to score, or take `length` out/,
+    ],
+    [
+      `${tiny}rl: {overlong: penalty}\nreward: {weights: {length: {from: 0, to: 1, steps: 9}}}`,
+      /t\.yaml:2.*punished twice/,
+    ],
+    [
+      `${tiny}env: {name: agent, command: [a]}\nrl: {turnCredit: 0.5}`,
+      /t\.yaml:3.*not recorded.*cannot be credited: set it to 0.*got 0\.5/,
+    ],
+    [`${tiny}rl: {turnCredit: 0.5, preset: rejection-sampling}`, /`advantage: correct` imitates/],
+    [`${tiny}rl: {interventions: {processWeight: {}}}`, /t\.yaml:2.*name a benchmark/],
+    [
+      `${tiny}${oneBenchmark}rl: {interventions: {processWeight: {}}}`,
+      /no part of the reward is process or teamProcess: name some of exactMatch, answerTag in act\.parts/,
+    ],
+    [`${tiny}rl: {interventions: {freezeRoles: {}}}`, /a researcher is alone/],
+    [
+      `${lora}rl: {preset: o-researcher, maxStaleness: 3}`,
+      /t\.yaml:3.*last two updates.*set it to 2 or less/,
+    ],
+    [`${lora}env: {name: team}\nrl: {maxStaleness: 3}`, /last two updates/],
+    [
+      `${tiny}env: {name: team}\nrl: {interventions: {freezeRoles: {cooldownSteps: 2}}}`,
+      /at least act\.steps: roles are not frozen anew/,
+    ],
   ])("%j", (text, message) => {
     expect(() => parse(text)).toThrow(message);
   });
@@ -86,5 +116,15 @@ describe("what must hold between sections", () => {
     parse(`${tiny}${jsonl}search: {engine: lancedb, index: i}`);
     parse("model: {path: m}\nrollout: {prompt: {format: plain, system: ''}}");
     parse("model: {tiny: {contextTokens: 256}}\nenv: {observationTokens: 80}");
+    parse(`${tiny}rl: {overlong: penalty}\nreward: {weights: {exactMatch: 1, length: 0}, keep: [length]}`);
+    parse(`${tiny}rl: {overlong: mask}\nreward: {weights: {exactMatch: 1, length: 0.5}}`);
+    parse(`${tiny}rl: {turnCredit: 0.5}`);
+    parse(`${tiny}rl: {interventions: {stableRestart: {}}}`);
+    parse(`${tiny}env: {name: team}\nrl: {interventions: {freezeRoles: {}}}`);
+    parse(`${lora}rl: {preset: o-researcher, maxStaleness: 2}`);
+    parse(`${lora}rl: {maxStaleness: 3}`);
+    const rule = "rl: {interventions: {processWeight: {act: {weightFactor: 1}}}}";
+    parse(`${tiny}${oneBenchmark}${rule}`);
+    parse(`${tiny}${oneBenchmark}reward: {preset: o-researcher}\nrl: {interventions: {processWeight: {}}}`);
   });
 });

@@ -1,14 +1,18 @@
 import { ConfigError } from "../core/errors.ts";
 import { rng } from "../core/rng.ts";
+import type { Guide } from "./guide.ts";
 import type { Task } from "./task.ts";
 
 /** Where a step's questions come from. Pure: the same arguments give the same tasks, in the same order. */
 export interface TaskSource {
   /**
    * Tasks of one step, [size]. `refill` 0 is the step's own batch; 1, 2, … are refills when groups were
-   * dropped, and hold other tasks than the batches before as long as there are any.
+   * dropped, and hold other tasks than the batches before as long as there are any. `guide` is what the run has shown so
+   * far, the same for all batches of a step; a source may take no notice of it.
    */
-  batch(step: number, size: number, refill?: number): readonly Task[];
+  batch(step: number, size: number, refill?: number, guide?: Guide): readonly Task[];
+  /** It asks the guide for solve rates. */
+  readonly measured?: boolean;
 }
 
 export interface BatchKey {

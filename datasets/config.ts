@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { filePath } from "../core/path-schema.ts";
+import { familyKeys } from "./families/config.ts";
 import { formatNames } from "./formats.ts";
 
 const share = z.number().min(0);
@@ -15,6 +16,47 @@ export const hopMixConfig = z
 const hopMix = hopMixConfig
   .default({ 1: 1, 2: 1, 3: 1 })
   .describe("Weights of one-, two- and three-hop questions; need not sum to 1.");
+
+const easyHops = <T extends z.ZodType<number>>(hops: T) =>
+  z.array(hops).min(1).describe("Hop counts of easy questions.");
+const easyFirst = <T extends ReturnType<typeof easyHops>>(hops: T) =>
+  z
+    .strictObject({
+      share: z.number().min(0).max(1).default(0.1).describe("Share of rl.steps with easy questions alone."),
+      hops,
+      mixIn: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(0.1)
+        .describe("Share of rl.steps over which the others are mixed in after that; 0 is all at once."),
+    })
+    .optional()
+    .describe("Curriculum: the run begins with easy questions alone. Absent, it does not.");
+
+const solveRate = z
+  .strictObject({
+    low: z.number().min(0).max(1).default(0.2).describe("Solve rate from which a question is in the band."),
+    high: z.number().min(0).max(1).default(0.8).describe("Solve rate up to which it is."),
+    outside: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.1)
+      .describe("Share of a step's questions from outside the band, so that they are measured again."),
+  })
+  .refine(({ low, high }) => low <= high, { path: ["low"], message: "at most high" })
+  .optional()
+  .describe(
+    "Curriculum: mostly questions whose solve rate, as this run measured it, lies in a band; those not yet played count as in it.",
+  );
+
+const listCurriculum = { easyFirst: easyFirst(easyHops(z.int().min(1))), solveRate };
+/** What says which questions of a list come next. */
+export interface ListCurriculum {
+  readonly easyFirst?: z.infer<typeof listCurriculum.easyFirst>;
+  readonly solveRate?: z.infer<typeof solveRate>;
+}
 
 const worldKeys = {
   kind: z.literal("world").describe("The synthetic world: made-up entities, one page each."),
@@ -64,6 +106,13 @@ const parquetKeys = {
   ...fileKeys,
 };
 
+const separatedKeys = {
+  kind: z
+    .literal(["csv", "tsv"])
+    .describe("Questions from comma- or tab-separated values under a header; may be gzipped."),
+  ...fileKeys,
+};
+
 const ownKeys = {
   kind: z.literal("own").describe("Questions of your own code, given to defineForager({ datasets })."),
   name: z.string().min(1).describe("Its name there."),
@@ -84,10 +133,23 @@ export const sourceConfig = z.discriminatedUnion("kind", [
       })
       .optional()
       .describe("Curriculum: moves straight from `hopMix` to another mix; absent, the mix stays."),
+    easyFirst: easyFirst(easyHops(z.literal([1, 2, 3]))),
   }),
-  z.strictObject(jsonlKeys),
-  z.strictObject(parquetKeys),
-  z.strictObject(ownKeys),
+  z.strictObject({ ...jsonlKeys, ...listCurriculum }),
+  z.strictObject({ ...parquetKeys, ...listCurriculum }),
+  z.strictObject({ ...separatedKeys, ...listCurriculum }),
+  z.strictObject({ ...ownKeys, ...listCurriculum }),
+  z
+    .strictObject({
+      ...familyKeys,
+      split: split.default("train").describe("Which tasks: no problem is in two splits."),
+      n: z.int().min(1).optional().describe("Tasks to go over again and again; endless when absent."),
+      ...listCurriculum,
+    })
+    .refine(({ n, solveRate }) => n !== undefined || solveRate === undefined, {
+      path: ["solveRate"],
+      message: "tasks without end are played once each, so they have no solve rate: give `n`",
+    }),
 ]);
 export type SourceConfig = z.infer<typeof sourceConfig>;
 
@@ -101,7 +163,13 @@ export const benchmarkConfig = z.discriminatedUnion("kind", [
   }),
   z.strictObject(jsonlKeys),
   z.strictObject(parquetKeys),
+  z.strictObject(separatedKeys),
   z.strictObject(ownKeys),
+  z.strictObject({
+    ...familyKeys,
+    split: split.default("test").describe("Which tasks: no problem is in two splits."),
+    n: z.int().min(1).default(384).describe("Tasks in the set."),
+  }),
 ]);
 export type BenchmarkConfig = z.infer<typeof benchmarkConfig>;
 

@@ -68,7 +68,10 @@ export function readText(record: Json, keys: readonly string[], where: string): 
 export function readCount(record: Json, keys: readonly string[], where: string): number | undefined {
   const found = field(record, keys);
   if (found === undefined) return undefined;
-  if (Number.isSafeInteger(found.value) && (found.value as number) >= 1) return found.value as number;
+  // In a file of texts alone (CSV) a count is one too.
+  const digits = typeof found.value === "string" && /^\d{1,15}$/.test(found.value);
+  const value = digits ? Number(found.value) : found.value;
+  if (Number.isSafeInteger(value) && (value as number) >= 1) return value as number;
   throw wrong(where, found, keys, "an integer of 1 or more");
 }
 

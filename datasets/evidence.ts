@@ -45,7 +45,7 @@ export function metadataEvidence(record: Json): Evidence {
 }
 
 /** A list or map that some data sets store as JSON inside a text. */
-function unpacked(value: unknown): unknown {
+export function unpacked(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {
     return JSON.parse(value);

@@ -27,7 +27,7 @@ export function factsOf(
   const supportingIds = readTexts(record, questionKeys.supportingIds, where);
   return {
     id: format.noIds
-      ? `${file.replace(/\.(jsonl|ndjson|json|parquet)?(\.gz)?$/, "")}-${row}`
+      ? `${file.replace(/\.(jsonl|ndjson|json|parquet|csv|tsv)?(\.gz)?$/, "")}-${row}`
       : idOf(record, format, source?.dataset, where),
     dataset,
     hops:

@@ -1,5 +1,5 @@
 import { type Json, questionKeys, readText } from "./dialects.ts";
-import { decomposition, type Evidence, metadataEvidence, supportingFacts } from "./evidence.ts";
+import { decomposition, type Evidence, metadataEvidence, supportingFacts, unpacked } from "./evidence.ts";
 
 /** How the records of one data set's files are read. Names of fields: first match wins, a dot goes into a nested object. */
 export interface Format {
@@ -147,7 +147,7 @@ export function formatOf(record: Json): FormatName {
 }
 
 function ownTitles(record: Json): Evidence {
-  const given = record.supporting_titles ?? record.supportingTitles;
+  const given = unpacked(record.supporting_titles ?? record.supportingTitles);
   const titles = Array.isArray(given) ? given.filter((each) => typeof each === "string" && each !== "") : [];
   return { titles: [...new Set(titles as string[])] };
 }

@@ -30,7 +30,7 @@ export interface LoadedTasks {
 }
 
 export interface ReadTasks {
-  /** JSONL, a JSON array, either gzipped, or Parquet. */
+  /** JSONL, a JSON array, CSV or TSV, any of them gzipped, or Parquet. */
   readonly path: string;
   /** What the config calls it; absent: whatever it is. */
   readonly kind?: FileKind | undefined;
@@ -64,13 +64,13 @@ export async function readTasks(o: ReadTasks): Promise<LoadedTasks> {
   const others = { hops: new Set<number>(), split: new Set<string>() };
   let format = o.format === "auto" ? undefined : o.format;
   let fields: readonly string[] = records.columns ?? [];
+  let first = true;
   for await (const { value, row, where } of records.read(usedFields)) {
     if (limit !== undefined && tasks.length >= limit) break;
     if (fields.length === 0) fields = Object.keys(value);
-    if (format === undefined || row === 1) {
-      format ??= formatOf(value);
-      if (records.columns) checkColumns(path, format, records.columns);
-    }
+    if (first && records.columns) checkColumns(path, format ?? formatOf(value), records.columns);
+    first = false;
+    format ??= formatOf(value);
     const split =
       o.split === undefined ? undefined : (readText(value, questionKeys.split, where) ?? "(none)");
     if (split !== o.split) {
@@ -107,7 +107,7 @@ export async function readTasks(o: ReadTasks): Promise<LoadedTasks> {
       o.hops ?? [],
     );
   if (others.split.size > 0) throw noSuch(path, "split", [...others.split].sort(), [o.split ?? ""]);
-  throw noTasks(path, records.unit, dropped, fields, format);
+  throw noTasks(path, records.columns ? "row" : records.unit, dropped, fields, format);
 }
 
 function reasonToDrop(question: string, given: number, kept: number): Dropped["reason"] | undefined {

@@ -6,10 +6,11 @@ import { readChunks, readJsonl } from "../core/jsonl.ts";
 import type { Json } from "./dialects.ts";
 import { arrayElements } from "./json-array.ts";
 import { openParquet } from "./parquet.ts";
+import { openSeparated, type SeparatedKind, separators } from "./separated.ts";
 
 export interface Row {
   readonly value: Json;
-  /** 1-based: the line of a JSONL file, the row of a Parquet file, the element of a JSON array. */
+  /** 1-based: the line of a JSONL, CSV or TSV file, the row of a Parquet file, the element of a JSON array. */
   readonly row: number;
   /** For messages: "dev.jsonl:7", "test.parquet: row 7", "hotpot.json: record 7". */
   readonly where: string;
@@ -19,22 +20,21 @@ export interface RowFile {
   /** Names a place in the file. */
   readonly place: (row: number) => string;
   readonly unit: "line" | "row" | "record";
-  /** What the file says of all its rows before any is read: Parquet's columns. */
+  /** What the file says of all its rows before any is read: Parquet's columns, the header of CSV and TSV. */
   readonly columns?: readonly string[];
   /** @param wanted fields that will be looked at; a columnar file reads no others */
   read(wanted: readonly string[]): AsyncGenerator<Row>;
 }
 
-export const fileKinds = ["jsonl", "parquet"] as const;
-export type FileKind = (typeof fileKinds)[number];
+export type FileKind = "jsonl" | "parquet" | SeparatedKind;
 
 const object = z.record(z.string(), z.unknown(), { error: "a JSON object" });
 
 /**
  * Opens a file of records with bounded memory: JSON Lines, one JSON array (alone or under `Data`, as TriviaQA has it),
- * either of them gzipped, or Parquet.
- * @param kind what the config calls it; absent: whatever the file is
- * @throws DataError for a missing file, or one of the other kind
+ * comma- or tab-separated values, any of them gzipped, or Parquet.
+ * @param kind what the config calls it; absent: whatever the file is, CSV and TSV by their names
+ * @throws DataError for a missing file, or one of another kind
  */
 export async function openRows(path: string, kind?: FileKind): Promise<RowFile> {
   if (!existsSync(path))
@@ -44,18 +44,45 @@ export async function openRows(path: string, kind?: FileKind): Promise<RowFile> 
       next: "Check the path: in a YAML file it is relative to that file, elsewhere to the working directory.",
     });
   const first = await firstBytes(path, 4);
-  const isParquet = first === "PAR1";
   if (first === "" && kind === "parquet")
     throw new DataError({ what: "the file is empty", where: path, next: "Copy or write it again." });
-  if (kind !== undefined && isParquet !== (kind === "parquet"))
+  const found = kindOf(path, first, kind);
+  if (kind !== undefined && kind !== found)
     throw new DataError({
-      what: isParquet ? "this is a Parquet file" : "this is no Parquet file",
+      what:
+        found === "parquet" || kind === "jsonl"
+          ? `this is a ${titles[found]} file`
+          : `this is no ${titles[kind]} file`,
       where: path,
-      next: `Write \`kind: ${isParquet ? "parquet" : "jsonl"}\` for it.`,
+      next: `Write \`kind: ${found}\` for it.`,
     });
-  if (isParquet) return parquetRows(path);
+  if (found === "parquet") return parquetRows(path);
+  if (found !== "jsonl") return separatedRows(path, found);
   const start = /\.(jsonl|ndjson)(\.gz)?$/.test(path) ? undefined : await arrayStart(path);
   return start === undefined ? lineRows(path) : arrayRows(path, start);
+}
+
+const titles = { jsonl: "JSON", parquet: "Parquet", csv: "CSV", tsv: "TSV" } as const;
+
+/** What a file is by its first bytes; only separated values are told by name, unless the config names them. */
+function kindOf(path: string, first: string, said: FileKind | undefined): FileKind {
+  if (first === "PAR1") return "parquet";
+  const named = /\.(csv|tsv)(\.gz)?$/i.exec(path)?.[1]?.toLowerCase() as SeparatedKind | undefined;
+  if (/^(\xef\xbb\xbf)?[{[]/.test(first)) return "jsonl";
+  return said !== undefined && said in separators ? said : (named ?? "jsonl");
+}
+
+async function separatedRows(path: string, kind: SeparatedKind): Promise<RowFile> {
+  const file = await openSeparated(path, kind);
+  const place = (row: number) => `${path}:${row}`;
+  return {
+    place,
+    unit: "line",
+    columns: file.columns,
+    async *read() {
+      for await (const { value, line } of file.read()) yield { value, row: line, where: place(line) };
+    },
+  };
 }
 
 function lineRows(path: string): RowFile {

@@ -3,6 +3,7 @@ import { type Rng, rng } from "../core/rng.ts";
 import type { Passage } from "./task.ts";
 import { type Cluster, makeCluster } from "./world/cluster.ts";
 import { checkNames, nameCapacity, nameOf, nameOrder, permute, syllables } from "./world/names.ts";
+import { changeChain } from "./world/perturb.ts";
 import { drawPhrasing, frameWords } from "./world/phrasings.ts";
 import type { Planned } from "./world/plan.ts";
 import { drawChain, parseQuestionId, planQuestion } from "./world/question.ts";
@@ -35,8 +36,12 @@ export interface World {
   cluster(index: number): Cluster;
   /** Draws a question of `hops` relations (1, 2 or 3) about a cluster. */
   question(draw: Rng, cluster: number, hops: number): Planned;
+  /** Where a relation leads from an entity; undefined where the world has no such fact. */
+  fact(entity: string, relation: string): string | undefined;
   /** The question with this id once more, with its plan. @throws DataError for an id of another world. */
   planned(taskId: string): Planned;
+  /** Another question, with the start or one relation of this one changed: as many hops, in the same split. */
+  perturb(taskId: string, draw: Rng): Planned;
   /**
    * Fresh world number `index`, for warm-ups: its names occur nowhere in this world, and a name comes back in
    * another fresh world only when all spare names are used up, and then with other facts. Its pages are its own.
@@ -136,9 +141,17 @@ function worldOf({ names, ...ground }: Ground): World {
       const chain = drawChain(draw, where, hops);
       return planQuestion({ name, seed, pageId }, where, chain, drawPhrasing(draw));
     },
+    fact(entity, relation) {
+      const own: Readonly<Record<string, string>> = clusterOf(entity)?.facts.get(entity) ?? {};
+      return Object.hasOwn(own, relation) ? own[relation] : undefined;
+    },
     planned(taskId) {
       const found = parseQuestionId(taskId, name, clusterOf);
       return planQuestion({ name, seed, pageId }, found.cluster, found.chain, found.phrasing);
+    },
+    perturb(taskId, draw) {
+      const { cluster: where, chain, phrasing } = parseQuestionId(taskId, name, clusterOf);
+      return planQuestion({ name, seed, pageId }, where, changeChain(draw, where, chain), phrasing);
     },
   };
 }

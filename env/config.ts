@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { passageFormats } from "./passages.ts";
+import { teamConfig } from "./team/config.ts";
 
 /** Section `env`: how an episode is played. */
 export const envConfig = z.strictObject({
@@ -8,7 +9,7 @@ export const envConfig = z.strictObject({
     .min(1)
     .default("researcher")
     .describe(
-      "Which environment: researcher, agent (an agent of your own, see `command`), or one of your own given to defineForager.",
+      "Which environment: researcher, team (roles that plan, draft and verify together, see `team`), agent (an agent of your own, see `command`), or one of your own given to defineForager.",
     ),
   command: z
     .array(z.string().min(1))
@@ -80,6 +81,7 @@ export const envConfig = z.strictObject({
     .describe(
       "One text for every invalid action instead of our own, for models of another language or vocabulary.",
     ),
+  team: teamConfig.optional().describe("With `name: team`: its roles and rounds."),
 });
 
 export type EnvConfig = z.infer<typeof envConfig>;

@@ -1,4 +1,5 @@
 import type { Question } from "../datasets/task.ts";
+import type { TeamAccount } from "./team/account.ts";
 
 /** Text that must fit a token budget: the body is cut, the frame around it never is. */
 export interface Observation {
@@ -35,6 +36,21 @@ export interface Seat {
    */
   observe(text: string | Observation): Promise<{ tokens: number; cut: number }>;
   act(options: ActOptions): Promise<Act>;
+  /**
+   * Begins the conversation anew: the seat's prompt, then `text`, never trained on. What was said before stays in the
+   * record as a sequence of its own. A seat that has no memory to clear may leave it out.
+   */
+  restart?(text: string): Promise<{ tokens: number; cut: number }>;
+}
+
+/** What opens a seat's conversation in place of the config's own prompt. {question} is replaced. */
+export interface SeatPrompt {
+  /** Whole prompt of the plain format. */
+  readonly plain: string;
+  /** System message of the chat format; an empty text sends none. */
+  readonly system: string;
+  /** User message of the chat format. */
+  readonly user: string;
 }
 
 /** Ends an episode can come to by the policy's own doing. */
@@ -48,6 +64,8 @@ export interface SearchRecord {
   /** True when the same query was asked before in this episode and its earlier result returned. */
   readonly repeated: boolean;
   readonly milliseconds: number;
+  /** The seat that searched, where there are several. */
+  readonly seat?: string;
 }
 
 /** What a finished episode says about itself. It holds no gold answer, and no reward but what an agent posted. */
@@ -61,6 +79,8 @@ export interface Ending {
   readonly observationTokensCut: number;
   /** What an agent of the user's own said of its episode. Its answer is judged, and no answer tags are read. */
   readonly agent?: { readonly answer?: string; readonly reward?: number };
+  /** The team's account of its episode. Its answer is judged, and no answer tags are read. */
+  readonly team?: TeamAccount;
 }
 
 /** A program that plays one episode. Throws `ToolError` when its tools fail: that is never the policy's fault. */
@@ -68,5 +88,7 @@ export interface Environment {
   readonly name: string;
   /** Names of the seats it needs, e.g. ["researcher"]. */
   readonly seats: readonly string[];
+  /** What opens a seat's conversation; seats that are not named here open with the config's prompt. */
+  readonly prompts?: Readonly<Record<string, SeatPrompt>>;
   play(question: Question, seats: Readonly<Record<string, Seat>>, signal: AbortSignal): Promise<Ending>;
 }

@@ -7,10 +7,9 @@ export function perEpisode(
   make: (retriever: Retriever) => Environment,
   o: { readonly engine: Retriever; readonly retrieverOf: (question: Question) => Retriever },
 ): Environment {
-  const { name, seats } = make(o.engine);
+  const { play: _, ...face } = make(o.engine);
   return {
-    name,
-    seats,
+    ...face,
     play: (question, seated, signal) => make(o.retrieverOf(question)).play(question, seated, signal),
   };
 }

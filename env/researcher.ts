@@ -1,10 +1,8 @@
-import { ForagerError, ToolError } from "../core/errors.ts";
-import { rng } from "../core/rng.ts";
 import type { Question } from "../datasets/task.ts";
 import type { EnvConfig } from "./config.ts";
-import type { Ending, Environment, PolicyOutcome, SearchRecord, Seat } from "./environment.ts";
-import { showPassages } from "./passages.ts";
-import type { Hit, Retriever } from "./search/retriever.ts";
+import type { Ending, Environment, PolicyOutcome, Seat } from "./environment.ts";
+import type { Retriever } from "./search/retriever.ts";
+import { SearchTool } from "./search-tool.ts";
 import { corrections, type Move, readTurn } from "./turn.ts";
 
 export interface ResearcherOptions {
@@ -28,25 +26,23 @@ export function researcher(options: ResearcherOptions): Environment {
 }
 
 class Episode {
-  readonly #options: ResearcherOptions;
-  readonly #question: Question;
+  readonly #config: EnvConfig;
   readonly #seat: Seat;
   readonly #signal: AbortSignal;
-  readonly #searches: SearchRecord[] = [];
-  readonly #shown = new Map<string, readonly Hit[]>();
+  readonly #tool: SearchTool;
   #turns = 0;
   #invalid = 0;
   #cut = 0;
 
   constructor(options: ResearcherOptions, question: Question, seat: Seat, signal: AbortSignal) {
-    this.#options = options;
-    this.#question = question;
+    this.#config = options.config;
     this.#seat = seat;
     this.#signal = signal;
+    this.#tool = new SearchTool({ ...options, question, signal });
   }
 
   async play(): Promise<Ending> {
-    const { maxTurns, maxInvalid, turnTokens, noAction } = this.#options.config;
+    const { maxTurns, maxInvalid, turnTokens, noAction } = this.#config;
     for (let acts = 1; ; acts++) {
       this.#signal.throwIfAborted();
       const act = await this.#seat.act({ stop, maxTokens: turnTokens });
@@ -61,66 +57,25 @@ class Episode {
       }
       if (move.kind === "invalid" && ++this.#invalid > maxInvalid) return this.#end("invalid");
       if (acts >= maxTurns) return this.#end("turn_limit");
-      if (move.kind === "search") await this.#search(move.query);
+      if (move.kind === "search") await this.#observe(await this.#tool.search(move.query));
       else await this.#correct(corrections[move.cause]);
     }
   }
 
-  async #search(query: string): Promise<void> {
-    const { config } = this.#options;
-    const key = query.toLowerCase().replace(/\s+/gu, " ");
-    const earlier = this.#shown.get(key);
-    const start = performance.now();
-    const hits = earlier ?? (await this.#retrieve(query, key));
-    const milliseconds = earlier ? 0 : performance.now() - start;
-    this.#shown.set(key, hits);
-    this.#searches.push({
-      query,
-      passageIds: hits.map((hit) => hit.id),
-      repeated: earlier !== undefined,
-      milliseconds,
-    });
-    const { cut } = await this.#seat.observe({
-      open: config.observationOpen,
-      body: hits.length > 0 ? showPassages(hits, config.passageFormat) : config.noResults,
-      close: config.observationClose,
-      maxTokens: config.observationTokens,
-    });
-    this.#cut += cut;
-  }
-
-  /** Hits in the order shown. The order depends on the question and the query alone: all members see the same. */
-  async #retrieve(query: string, key: string): Promise<readonly Hit[]> {
-    const { retriever, config, seed } = this.#options;
-    let answers: Hit[][];
-    try {
-      answers = await retriever.search([query], config.topK, this.#signal);
-    } catch (cause) {
-      if (this.#signal.aborted || cause instanceof ForagerError) throw cause;
-      throw new ToolError({ what: "the search failed", where: query, got: String(cause), cause });
-    }
-    const [hits] = answers;
-    if (hits === undefined || answers.length !== 1)
-      throw new ToolError({
-        what: "the retriever did not answer one query with one list",
-        where: query,
-        got: `${answers.length} lists`,
-        expected: "1 list",
-      });
-    const top = hits.slice(0, config.topK);
-    return config.shuffle ? rng(seed, "shuffle", this.#question.id, key).shuffle(top) : top;
+  async #observe(text: Parameters<Seat["observe"]>[0]): Promise<void> {
+    this.#cut += (await this.#seat.observe(text)).cut;
   }
 
   async #correct(ours: string): Promise<void> {
-    const text = this.#options.config.correction ?? ours;
-    if (text !== "") this.#cut += (await this.#seat.observe(text)).cut;
+    const text = this.#config.correction ?? ours;
+    if (text !== "") await this.#observe(text);
   }
 
   #end(outcome: PolicyOutcome): Ending {
     return {
       outcome,
       turns: this.#turns,
-      searches: this.#searches,
+      searches: this.#tool.records,
       invalidActions: this.#invalid,
       observationTokensCut: this.#cut,
     };

@@ -15,17 +15,29 @@ export interface Block {
   readonly insideThink: boolean;
 }
 
-interface Open {
-  readonly tag: Tag;
-  readonly start: number;
-  readonly from: number;
-  /** Place in the result, so that blocks come in the order they open. */
-  readonly slot: number;
-  readonly insideThink: boolean;
+/** A block under way: its text and end are set when it ends. */
+type Open = { -readonly [K in keyof Block]: Block[K] };
+
+/** How many blocks are open since the innermost open think, one frame a think: a stray closing tag costs O(1). */
+interface Frame {
+  search: number;
+  answer: number;
+  /** That of the think around it; absent where no think is open. */
+  readonly outer: Frame | undefined;
+}
+
+interface Scan {
+  readonly text: string;
+  /** In the order they open. */
+  readonly blocks: Open[];
+  /** Those that are open, the innermost last. */
+  readonly stack: Open[];
+  frame: Frame;
 }
 
 const tags: readonly Tag[] = ["think", "search", "answer"];
 const none: readonly Block[] = [];
+const [slash, greater] = [47, 62];
 
 /**
  * Finds the blocks of one turn of policy text, in the order they open. Tags nest: a closing tag ends
@@ -36,55 +48,52 @@ const none: readonly Block[] = [];
 export function scanTags(text: string): readonly Block[] {
   let at = text.indexOf("<");
   if (at < 0) return none;
-  const blocks: Block[] = [];
-  const stack: Open[] = [];
-  // Open blocks by name since the innermost open think, one frame per think: a stray closer costs O(1).
-  const frames: Record<Tag, number>[] = [{ think: 0, search: 0, answer: 0 }];
-  const scan: Scan = { text, blocks, stack, frames };
+  const scan: Scan = { text, blocks: [], stack: [], frame: { search: 0, answer: 0, outer: undefined } };
   for (; at >= 0; at = text.indexOf("<", at + 1)) {
-    const closing = text.charCodeAt(at + 1) === 47;
-    const name = at + (closing ? 2 : 1);
-    const tag = tagAt(text, name);
+    const closing = text.charCodeAt(at + 1) === slash;
+    const tag = tagAt(text, at + (closing ? 2 : 1));
     if (tag === undefined) continue;
-    const after = name + tag.length + 1;
-    if (!closing) {
-      stack.push({ tag, start: at, from: after, slot: blocks.length, insideThink: frames.length > 1 });
-      blocks.push(pending);
-      (frames.at(-1) as Record<Tag, number>)[tag]++;
-      if (tag === "think") frames.push({ think: 0, search: 0, answer: 0 });
-    } else if (tag === "think" ? frames.length > 1 : (frames.at(-1) as Record<Tag, number>)[tag] > 0) {
-      while (stack.at(-1)?.tag !== tag) end(scan, at, false, at);
-      end(scan, at, true, after);
-    }
+    if (closing) close(scan, tag, at);
+    else open(scan, tag, at);
   }
-  while (stack.length > 0) end(scan, text.length, false, text.length);
-  return blocks;
+  while (scan.stack.length > 0) end(scan, text.length, false, text.length);
+  return scan.blocks;
 }
 
-interface Scan {
-  readonly text: string;
-  readonly blocks: Block[];
-  readonly stack: Open[];
-  readonly frames: Record<Tag, number>[];
+function open(scan: Scan, tag: Tag, start: number): void {
+  const { blocks, stack, frame } = scan;
+  const insideThink = frame.outer !== undefined;
+  const block: Open = { tag, text: "", start, end: start, closed: false, insideThink };
+  blocks.push(block);
+  stack.push(block);
+  if (tag === "think") scan.frame = { search: 0, answer: 0, outer: frame };
+  else frame[tag]++;
+}
+
+function close(scan: Scan, tag: Tag, at: number): void {
+  const { frame, stack } = scan;
+  if (tag === "think" ? frame.outer === undefined : frame[tag] === 0) return;
+  while (stack.at(-1)?.tag !== tag) end(scan, at, false, at);
+  end(scan, at, true, at + tag.length + "</>".length);
 }
 
 /** Ends the innermost open block: its text ends at `to`, the block itself at `next`. */
-function end({ text, blocks, stack, frames }: Scan, to: number, closed: boolean, next: number): void {
-  const { tag, start, from, slot, insideThink } = stack.pop() as Open;
-  if (tag === "think") frames.pop();
-  (frames.at(-1) as Record<Tag, number>)[tag]--;
-  blocks[slot] = { tag, text: text.slice(from, to), start, end: next, closed, insideThink };
+function end(scan: Scan, to: number, closed: boolean, next: number): void {
+  const block = scan.stack.pop() as Open;
+  const { tag, start } = block;
+  if (tag === "think") scan.frame = scan.frame.outer as Frame;
+  else scan.frame[tag]--;
+  block.text = scan.text.slice(start + tag.length + "<>".length, to);
+  block.end = next;
+  block.closed = closed;
 }
 
 /** The tag whose name, with ">" behind it, stands at `name`. */
 function tagAt(text: string, name: number): Tag | undefined {
   for (const tag of tags)
-    if (text.startsWith(tag, name) && text.charCodeAt(name + tag.length) === 62) return tag;
+    if (text.startsWith(tag, name) && text.charCodeAt(name + tag.length) === greater) return tag;
   return undefined;
 }
-
-/** Holds a block's place until it ends; none is left in the result. */
-const pending: Block = { tag: "think", text: "", start: 0, end: 0, closed: false, insideThink: false };
 
 /** The blocks that count as done: closed, and not inside `<think>`. */
 export function doneBlocks(text: string, tag: Tag): readonly Block[] {

@@ -3,6 +3,9 @@ import { filePath } from "../core/path-schema.ts";
 
 const name = /^[A-Za-z0-9][A-Za-z0-9._=-]*$/;
 const changes = z.record(z.string().min(1), z.unknown());
+const cell = z
+  .object({ config: filePath().optional().describe("In place of the base's config, relative to this file.") })
+  .catchall(z.unknown());
 
 /** What `forager ablate` reads: a base config, what is changed in it, and the seeds of every cell. */
 export const ablationConfig = z.strictObject({
@@ -12,6 +15,11 @@ export const ablationConfig = z.strictObject({
     .default("ablation")
     .describe("Name of the ablation, in tables and in the folder's name."),
   config: filePath().describe("The base: a config, relative to this file, or forager:NAME."),
+  base: z
+    .string()
+    .regex(name, "a name for a folder")
+    .default("base")
+    .describe("What the base is called in tables and folders."),
   set: changes.default({}).describe("Changes to the base itself, { key.path: value }, for every cell."),
   what: z
     .enum(["train", "evaluate"])
@@ -20,6 +28,13 @@ export const ablationConfig = z.strictObject({
   policy: filePath()
     .optional()
     .describe("With `what: evaluate`: a run, checkpoint, model or adapter; default: the cell's own model."),
+  sampler: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "With `what: evaluate`, in place of `policy`: a sampler of your own, given to defineForager({ samplers }).",
+    ),
   step: z
     .int()
     .min(0)
@@ -42,9 +57,11 @@ export const ablationConfig = z.strictObject({
     .default("each")
     .describe("each: a cell changes one key of the grid; all: every combination of its values is a cell."),
   cells: z
-    .record(z.string().regex(name, "a name for a folder"), changes)
+    .record(z.string().regex(name, "a name for a folder"), cell)
     .default({})
-    .describe("Further cells by name, each { key.path: value } over the base."),
+    .describe(
+      "Further cells by name, each { key.path: value } over the base; with `config` over another config than the base's, and under `set` all the same.",
+    ),
   metric: z
     .string()
     .min(1)

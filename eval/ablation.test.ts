@@ -132,8 +132,40 @@ test("the exact difference of two configs, key by key", () => {
   const after = { rl: { steps: 4, kl: "k3" }, eval: { modes: ["greedy", "sampled"] }, env: {} };
   expect(configChanges(before, after)).toEqual([
     { key: "rl.filter", base: '"spread"', cell: undefined },
-    { key: "eval.modes", base: '["greedy"]', cell: '["greedy","sampled"]' },
     { key: "rl.kl", base: undefined, cell: '"k3"' },
+    { key: "eval.modes", base: '["greedy"]', cell: '["greedy","sampled"]' },
   ]);
+  const team = { env: { name: "team", team: { rounds: 3 } }, reward: { weights: { f1: 1 } } };
+  const alone = { env: { name: "researcher" }, reward: { weights: "own" } };
+  expect(configChanges(team, alone)).toEqual([
+    { key: "env.name", base: '"team"', cell: '"researcher"' },
+    { key: "env.team", base: "{…}", cell: undefined },
+    { key: "reward.weights", base: undefined, cell: '"own"' },
+    { key: "reward.weights.f1", base: "1", cell: undefined },
+  ]);
+  expect(configChanges(alone, team)).toContainEqual({ key: "env.team.rounds", base: undefined, cell: "3" });
   expect(configChanges(before, before)).toEqual([]);
+});
+
+test("a cell that is asked something else is held against the first that is asked the same, done or not", () => {
+  const of = (name: string, benchmark: string, right: number) => ({
+    ...cell(
+      name,
+      stored((q) => q < right, { benchmark }),
+    ),
+    asks: [benchmark],
+  });
+  const cells = [of("a", "dev", 4), of("b", "sums", 12), of("c", "sums", 18), of("d", "dev", 5)];
+  const against = (all: readonly CellEvaluations[]) =>
+    compareCells(all, { metric: "em", trained: false }).map(({ cell: name, benchmark, against: one }) => [
+      ...[name, benchmark, one?.difference.toFixed(2)],
+    ]);
+  expect(against(cells)).toEqual([
+    ["a", "dev", undefined],
+    ["d", "dev", "0.05"],
+    ["b", "sums", undefined],
+    ["c", "sums", "0.30"],
+  ]);
+  const unfinished = { ...cell("b", undefined), asks: ["sums"] };
+  expect(against(cells.with(1, unfinished)).at(-1)).toEqual(["c", "sums", undefined]);
 });

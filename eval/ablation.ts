@@ -1,7 +1,10 @@
 import { mean } from "simple-statistics";
 import { zip } from "../core/zip.ts";
+import { shapesPart } from "../reward/identity.ts";
 import { normalizerOf } from "../reward/normalize.ts";
+import { isScorerKey } from "./comparable.ts";
 import { type CompareMetric, compareMetric } from "./compare-metrics.ts";
+import { manifestDifferences } from "./manifest.ts";
 import { holm, pairedDifference } from "./paired.ts";
 import { askedQuestions } from "./questions.ts";
 import { type SeededDifference, seededDifference } from "./seeds.ts";
@@ -10,6 +13,8 @@ import type { StoredEvaluation } from "./stored.ts";
 /** The evaluations of one cell at its last step, by seed. */
 export interface CellEvaluations {
   readonly name: string;
+  /** Benchmarks that its config names, measured or not; those of every other cell when absent. */
+  readonly asks?: readonly string[];
   readonly bySeed: ReadonlyMap<number, readonly StoredEvaluation[]>;
 }
 
@@ -26,7 +31,7 @@ export interface AblationRow {
   readonly mean: number;
   /** Of each seed, in their order. */
   readonly means: readonly number[];
-  /** This cell minus the base; absent for the base, and where the two have no seed or no question in common. */
+  /** This cell minus what it is held against (`referenceOf`); absent for that one, and where the two have no seed or no question in common. */
   readonly against?: AblationDifference;
 }
 
@@ -50,10 +55,14 @@ export interface CompareCells {
 
 const seed = 1;
 
-/** Every cell against the first, question by question and seed by seed. */
+/** What cells are held against on a benchmark: the first that is asked it, so the base wherever the base is. */
+export const referenceOf = <T extends Pick<CellEvaluations, "asks">>(
+  cells: readonly T[],
+  benchmark: string,
+): T | undefined => cells.find(({ asks }) => asks === undefined || asks.includes(benchmark));
+
+/** Every cell against the first that is asked the same, question by question and seed by seed. */
 export function compareCells(cells: readonly CellEvaluations[], o: CompareCells): AblationRow[] {
-  const [base] = cells;
-  if (base === undefined) return [];
   const metric = compareMetric(o.metric);
   const kinds = new Map(
     cells.flatMap(({ bySeed }) =>
@@ -64,12 +73,13 @@ export function compareCells(cells: readonly CellEvaluations[], o: CompareCells)
   );
   const rows = [...kinds.values()].flatMap((kind) => {
     const of = (cell: CellEvaluations) => tableOf(cell, kind, metric);
-    const reference = of(base);
+    const first = referenceOf(cells, kind.benchmark);
+    const reference = first ? of(first) : new Map();
     return cells.flatMap((cell) => {
       const table = of(cell);
       if (table.size === 0) return [];
       const means = [...table.values()].map(({ values }) => mean([...values.values()]));
-      const difference = cell === base ? undefined : against(reference, table, metric.unit);
+      const difference = cell === first ? undefined : against(reference, table, metric);
       return [
         {
           ...{ cell: cell.name, ...kind },
@@ -124,7 +134,7 @@ function tableOf(
 function against(
   base: ReadonlyMap<number, SeedValues>,
   cell: ReadonlyMap<number, SeedValues>,
-  unit: boolean,
+  { name, unit }: CompareMetric,
 ): Omit<AblationDifference, "adjustedP" | "verdict"> | undefined {
   const pairs = [...cell].flatMap(([seed, own]) => {
     const other = base.get(seed);
@@ -136,10 +146,12 @@ function against(
   if (ids.length === 0) return undefined;
   const valuesOf = ({ values }: SeedValues) => ids.map((id) => values.get(id) as number);
   const tables = pairs.map(({ own, other }) => [valuesOf(other), valuesOf(own)] as const);
-  const scorer = ["normalizer", "normalizerVersion", "extraction"].flatMap((key) => {
-    const [a, b] = [pairs[0]?.other.manifest[key], pairs[0]?.own.manifest[key]];
-    return a === b ? [] : [`${key} ${a} → ${b}`];
-  });
+  const [first] = pairs;
+  const scorer = first
+    ? manifestDifferences(first.other.manifest, first.own.manifest)
+        .filter(({ key }) => isScorerKey(key) || shapesPart(key, name))
+        .map(({ key, a, b }) => `${key} ${a ?? "(none)"} → ${b ?? "(none)"}`)
+    : [];
   return {
     ...differenceOf(tables, unit),
     seeds: pairs.map(({ seed }) => seed),

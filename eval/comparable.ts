@@ -1,28 +1,41 @@
 import { DataError } from "../core/errors.ts";
+import { shapesPart } from "../reward/identity.ts";
+import { type Difference, manifestDifferences } from "./manifest.ts";
 import type { EvalRecord } from "./record.ts";
 import type { StoredEvaluation } from "./stored.ts";
 
-/** A setting in which two evaluations differ; undefined where one does not say. */
-export interface Difference {
-  readonly key: string;
-  readonly a: string | undefined;
-  readonly b: string | undefined;
-}
-
-/** Settings that make numbers of two evaluations different things. */
-const scorerKeys = ["mode", "normalizer", "normalizerVersion", "extraction"];
+/** Settings that make numbers of two evaluations different things, whatever is compared. */
+export const isScorerKey = (key: string): boolean =>
+  ["normalizer", "normalizerVersion", "extraction"].includes(key) || key.startsWith("judge.");
 /** Settings that say nothing about the policy or what it was asked. */
 const silentKeys = ["order", "questions", "episodesAtOnce", "benchmark", "step", "samples"];
 
 /** Where the manifests differ, apart from what the comparison says elsewhere. */
-export function differences(a: StoredEvaluation, b: StoredEvaluation): Difference[] {
-  const keys = [...new Set([...Object.keys(a.manifest), ...Object.keys(b.manifest)])];
-  const text = ({ manifest }: StoredEvaluation, key: string) =>
-    manifest[key] === undefined ? undefined : String(manifest[key]);
-  return keys
-    .filter((key) => !silentKeys.includes(key))
-    .map((key) => ({ key, a: text(a, key), b: text(b, key) }))
-    .filter((each) => each.a !== each.b);
+export const differences = (a: StoredEvaluation, b: StoredEvaluation): Difference[] => [
+  ...manifestDifferences(a.manifest, b.manifest).filter(({ key }) => !silentKeys.includes(key)),
+  ...silentJudge(a, b),
+];
+
+/** Both have verdicts, but one is of a version that did not say whose. */
+function silentJudge(a: StoredEvaluation, b: StoredEvaluation): Difference[] {
+  const [judgeA, judgeB] = [a, b].map(({ manifest }) => manifest["judge.model"]?.toString());
+  const judged = [a, b].every(({ records }) => records.some(({ parts }) => parts?.judge !== undefined));
+  return judged && (judgeA === undefined) !== (judgeB === undefined)
+    ? [{ key: "judge", a: judgeA, b: judgeB }]
+    : [];
+}
+
+/**
+ * The first difference that makes values of the metric two quantities. Rewards may differ in all but the metrics they
+ * make: exact match is what it is under any weights. One evaluation without a judge has no verdicts that could be compared.
+ */
+function unlike(a: StoredEvaluation, b: StoredEvaluation, metric: string): Difference | undefined {
+  const bothJudged = [a, b].every(({ manifest }) => manifest["judge.model"] !== undefined);
+  return manifestDifferences(a.manifest, b.manifest).find((each) => {
+    const said = each.a !== undefined && each.b !== undefined;
+    if (each.key.startsWith("judge.")) return bothJudged || shapesPart(each.key, metric);
+    return ((each.key === "mode" || isScorerKey(each.key)) && said) || shapesPart(each.key, metric);
+  });
 }
 
 /** Ids of the questions that both were asked, and of those that one alone was. */
@@ -33,14 +46,14 @@ export interface SharedQuestions {
 }
 
 /**
- * Refuses a comparison that would compare different things: an evaluation that does not count, another scorer or
- * decoding mode, another question or gold under one id, and other questions unless `intersection` asks for those in
- * common. @throws DataError naming the difference
+ * Refuses a comparison that would compare different things: an evaluation that does not count, another scorer, judge or
+ * decoding mode, for the reward and its parts other settings of them, another question or gold under one id, and other
+ * questions unless `intersection` asks for those in common. @throws DataError naming the difference
  */
 export function checkComparable(
   a: StoredEvaluation,
   b: StoredEvaluation,
-  { intersection }: { readonly intersection: boolean },
+  { intersection, metric }: { readonly intersection: boolean; readonly metric: string },
 ): SharedQuestions {
   const where = `${a.folder} and ${b.folder}`;
   const refuse = (complaint: { what: string; got: string; next: string }) =>
@@ -52,15 +65,17 @@ export function checkComparable(
         got: `too many episodes of ${folder} failed by infrastructure`,
         next: "Mend the cause and evaluate again: only the failed part is played again.",
       });
-  const other = differences(a, b).find((each) => scorerKeys.includes(each.key) && each.a && each.b);
+  const other = unlike(a, b, metric);
   if (other)
     throw refuse({
       what: `the evaluations differ in \`${other.key}\`, so their numbers are not of one kind`,
-      got: `${other.a} and ${other.b}`,
+      got: `${other.a ?? "none"} and ${other.b ?? "none"}`,
       next:
         other.key === "mode"
           ? "Compare greedy with greedy or sampled with sampled: --mode chooses."
-          : "Evaluate one of them again as the other was.",
+          : other.key.startsWith("reward.")
+            ? "Compare em or f1, which no weights change, or evaluate one of them again under the other's reward."
+            : "Evaluate one of them again as the other was.",
     });
   const [askedA, askedB] = [asked(a.records), asked(b.records)];
   for (const [id, { question, goldenAnswers }] of askedA) {

@@ -30,6 +30,7 @@ const rows: Readonly<Record<string, readonly [read: Read, unit: boolean]>> = {
   invalidActions: [({ invalidActions }) => invalidActions, false],
   policyTokens: [({ policyTokens }) => policyTokens, false],
   observationTokens: [({ observationTokens }) => observationTokens, false],
+  cost: [({ cost }) => cost?.amount, false],
 };
 
 /** Shown in every comparison, where they have values. */

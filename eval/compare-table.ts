@@ -1,5 +1,6 @@
 import { type Cells, markdownTable, textTable } from "./cells.ts";
 import type { ComparedEvaluations, ComparedSide, ShownDifference } from "./compare.ts";
+import { money, moneyOf } from "./cost.ts";
 
 export interface ShowOptions {
   readonly markdown: boolean;
@@ -48,6 +49,9 @@ function circumstances(
     ...([a, b].some(({ latency }) => latency)
       ? [`seconds an episode, median and 95th percentile: ${[a, b].map(seconds).join(" and ")}`]
       : []),
+    ...([a, b].some(({ cost }) => cost)
+      ? [`cost in all and a question: ${[a, b].map(spent).join(" and ")}`]
+      : []),
     `ends: ${outcomes(a)} | ${outcomes(b)}`,
     ...(apart.length > 0 ? [`left out: ${apart.join(", ")}`] : []),
   ];
@@ -55,6 +59,9 @@ function circumstances(
 
 const seconds = ({ latency }: ComparedSide) =>
   latency ? `${latency.medianSeconds.toFixed(2)} (${latency.p95Seconds.toFixed(2)})` : "not said";
+
+const spent = ({ cost }: ComparedSide) =>
+  cost ? `${moneyOf(cost)} (${money(cost.perQuestion)}) ${cost.currency}` : "not said";
 
 const outcomes = ({ outcomes }: ComparedSide) =>
   Object.entries(outcomes)
@@ -72,27 +79,27 @@ function mainTable(compared: ComparedEvaluations, names: ShowOptions["names"]): 
     [
       split.length > 0 ? "all" : "",
       `${questions.compared}`,
-      `${number(a.mean)} ${range(a)}`,
-      `${number(b.mean)} ${range(b)}`,
-      signed(difference.difference),
-      difference.interval === "none" ? "–" : range(difference),
+      `${number(a.mean, metric)} ${range(a, metric)}`,
+      `${number(b.mean, metric)} ${range(b, metric)}`,
+      signed(difference.difference, metric),
+      difference.interval === "none" ? "–" : range(difference, metric),
     ],
-    ...split.map(shownRow),
+    ...split.map((row) => shownRow(row, metric)),
   ];
 }
 
 const shownTable = ({ shown }: ComparedEvaluations, names: ShowOptions["names"]): Cells => [
   ["not tested", "questions", names[0], names[1], "difference", "95 %"],
-  ...shown.map(shownRow),
+  ...shown.map((row) => shownRow(row)),
 ];
 
-const shownRow = ({ label, n, a, b, difference, low, high }: ShownDifference) => [
+const shownRow = ({ label, n, a, b, difference, low, high }: ShownDifference, metric = label) => [
   label,
   `${n}`,
-  number(a),
-  number(b),
-  signed(difference),
-  low === high ? "–" : range({ low, high }),
+  number(a, metric),
+  number(b, metric),
+  signed(difference, metric),
+  low === high ? "–" : range({ low, high }, metric),
 ];
 
 /** What the numbers say, in sentences. */
@@ -118,13 +125,13 @@ function verdictText(
   [base, other]: ShowOptions["names"],
   metric: string,
 ): string {
-  const size = signed(difference.difference);
+  const size = signed(difference.difference, metric);
   if (verdict !== "noise")
-    return `${other} is ${verdict} than ${base} in ${metric}: ${size} ${range(difference)}`;
+    return `${other} is ${verdict} than ${base} in ${metric}: ${size} ${range(difference, metric)}`;
   const shows =
     detectable === null
       ? ""
-      : `; ${questions.compared} questions show differences from ${number(detectable)} on`;
+      : `; ${questions.compared} questions show differences from ${number(detectable, metric)} on`;
   const more =
     needed === null || needed <= questions.compared
       ? ""
@@ -143,10 +150,10 @@ export function showSummary(
     name,
     `${benchmark}, ${mode}`,
     `${difference.n}`,
-    number(a.mean),
-    number(b.mean),
-    signed(difference.difference),
-    difference.interval === "none" ? "–" : range(difference),
+    number(a.mean, first.metric),
+    number(b.mean, first.metric),
+    signed(difference.difference, first.metric),
+    difference.interval === "none" ? "–" : range(difference, first.metric),
     pText(adjustedP).replace(/^p = /, ""),
     verdict,
   ]);
@@ -164,9 +171,13 @@ export function showSummary(
   return (markdown ? markdownTable : textTable)([head, ...rows]);
 }
 
-const number = (value: number) =>
-  (Math.abs(value) >= 100 ? value.toFixed(1) : value.toFixed(3)).replace("-", "−");
-const signed = (value: number) => (value < 0 ? number(value) : `+${number(value)}`);
-const range = ({ low, high }: { readonly low: number; readonly high: number }) =>
-  `[${number(low)}, ${number(high)}]`;
+/** What a metric's values look like: money is small and has no fixed number of digits. */
+const number = (value: number, metric: string) =>
+  metric === "cost"
+    ? money(value)
+    : (Math.abs(value) >= 100 ? value.toFixed(1) : value.toFixed(3)).replace("-", "−");
+const signed = (value: number, metric: string) =>
+  value < 0 ? number(value, metric) : `+${number(value, metric)}`;
+const range = ({ low, high }: { readonly low: number; readonly high: number }, metric: string) =>
+  `[${number(low, metric)}, ${number(high, metric)}]`;
 const pText = (p: number) => (p < 0.0001 ? "p < 0.0001" : `p = ${p.toFixed(4)}`);

@@ -1,12 +1,15 @@
 import { ConfigError, DataError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { type Normalizer, normalizerOf } from "../reward/normalize.ts";
-import { checkComparable, type Difference, differences } from "./comparable.ts";
+import { checkComparable, differences } from "./comparable.ts";
 import { compareMetric, metricNames, shownMetrics } from "./compare-metrics.ts";
+import { type Cost, costOf } from "./cost.ts";
+import type { Difference } from "./manifest.ts";
 import { tally } from "./metrics.ts";
 import { holm, type PairedDifference, pairedDifference, pairedMean } from "./paired.ts";
 import { detectableMean, detectableRate, questionsFor } from "./power.ts";
 import { type AskedQuestion, askedQuestions } from "./questions.ts";
+import type { EvalRecord } from "./record.ts";
 import { type Estimate, estimate, macroMean } from "./statistics.ts";
 import type { StoredEvaluation } from "./stored.ts";
 import type { Latency } from "./timing.ts";
@@ -24,6 +27,8 @@ export interface ComparedSide extends Estimate {
   /** All its episodes by how they ended. */
   readonly outcomes: Readonly<Record<string, number>>;
   readonly latency?: Latency;
+  /** At its own prices; absent without them. */
+  readonly cost?: Cost;
 }
 
 /** A difference that is shown and not tested. */
@@ -105,8 +110,10 @@ export function compareEvaluations(
 
 function comparePair(a: StoredEvaluation, b: StoredEvaluation, options: CompareOptions): Untested {
   const { metric = "em", intersection = false, seed = 1 } = options;
-  const { shared, onlyA, onlyB } = checkComparable(a, b, { intersection });
+  const { shared, onlyA, onlyB } = checkComparable(a, b, { intersection, metric });
   const normalizer = normalizerOf(String(a.manifest.normalizer ?? b.manifest.normalizer ?? "squad"));
+  const otherMoney = new Set([a, b].flatMap(({ records }) => currencies(records))).size > 1;
+  if (metric === "cost" && otherMoney) throw severalCurrencies(a, b);
   const pairs = pairsOf(a, b, shared);
   const values = valuesOf(pairs, metric, normalizer);
   if (values.length === 0) throw noValue(metric, a, b, pairs);
@@ -121,6 +128,7 @@ function comparePair(a: StoredEvaluation, b: StoredEvaluation, options: CompareO
     episodes: stored.records.length,
     outcomes: tally(stored.records.map(({ outcome }) => outcome)),
     ...(stored.latency ? { latency: stored.latency } : {}),
+    ...costed(stored),
   });
   const show = (label: string, some: readonly Value[], unit: boolean): ShownDifference[] =>
     some.length === 0 ? [] : [shownOf(label, some, { seed, unit })];
@@ -143,10 +151,25 @@ function comparePair(a: StoredEvaluation, b: StoredEvaluation, options: CompareO
     ...sizes(difference, values, compareMetric(metric).unit),
     split: splits(values, { seed, unit: compareMetric(metric).unit }),
     shown: [...shownMetrics, ...atNames(a, b)]
-      .filter((name) => name !== metric)
+      .filter((name) => name !== metric && !(name === "cost" && otherMoney))
       .flatMap((name) => show(name, valuesOf(pairs, name, normalizer), compareMetric(name).unit)),
   };
 }
+
+const currencies = (records: readonly EvalRecord[]) => records.flatMap(({ cost }) => cost?.currency ?? []);
+
+function costed({ records }: StoredEvaluation): Pick<ComparedSide, "cost"> {
+  const cost = costOf(records);
+  return cost ? { cost } : {};
+}
+
+const severalCurrencies = (a: StoredEvaluation, b: StoredEvaluation) =>
+  new DataError({
+    what: "costs in several currencies cannot be compared",
+    where: `${a.folder} and ${b.folder}`,
+    got: [...new Set([...currencies(a.records), ...currencies(b.records)])].join(" and "),
+    next: "Evaluate one of them again with the other's eval.prices: nothing is played again.",
+  });
 
 type Pair = readonly [a: AskedQuestion, b: AskedQuestion];
 interface Value {

@@ -55,6 +55,26 @@ const benchmark = z
   .meta({ [fileMark]: true });
 export type BenchmarkRow = z.infer<typeof benchmark>;
 
+const perMillion = {
+  promptPerMillionTokens: z
+    .number()
+    .min(0)
+    .describe("Price of a million tokens read; each turn of an episode reads all that came before it again."),
+  completionPerMillionTokens: z.number().min(0).describe("Price of a million tokens written."),
+};
+
+const prices = z.strictObject({
+  currency: z
+    .string()
+    .regex(/^[A-Za-z]{1,12}$/, "letters, such as USD")
+    .describe("What the prices are in, such as USD or EUR."),
+  ...perMillion,
+  judge: z
+    .strictObject(perMillion)
+    .optional()
+    .describe("The same of the judge's model; counted where its server says how many tokens it took."),
+});
+
 /** Section `eval`: what is measured, when, and how. */
 export const evalConfig = z.strictObject({
   benchmarks: z
@@ -102,6 +122,11 @@ export const evalConfig = z.strictObject({
     .default(0.05)
     .describe(
       "Largest share of episodes that infrastructure may break; above it the evaluation does not count.",
+    ),
+  prices: prices
+    .optional()
+    .describe(
+      "What tokens cost: then evaluations say what they cost, a question and in all. Default: no cost.",
     ),
 });
 export type EvalConfig = z.infer<typeof evalConfig>;

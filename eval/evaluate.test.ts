@@ -23,6 +23,7 @@ import { rollGroups } from "../rollout/groups.ts";
 import type { SampleRequest } from "../rollout/sampler.ts";
 import { byteTokenizer, type Line, scriptedSampler, toyRenderer } from "../rollout/testing.ts";
 import { type EvaluateOptions, evaluate } from "./evaluate.ts";
+import type { EvalRecord } from "./record.ts";
 import { readLatency } from "./timing.ts";
 
 const root = mkdtempSync(join(tmpdir(), "forager-eval-"));
@@ -209,10 +210,52 @@ describe("evaluate", () => {
     const { options } = setup();
     await evaluate(options);
     await expect(evaluate({ ...options, identity: { policy: "other" } })).rejects.toThrow(
-      /got "policy": "honest"/,
+      /expected policy: other, got policy: honest/,
     );
     await expect(evaluate({ ...options, seed: 6 })).rejects.toThrow(DataError);
-    await expect(evaluate({ ...options, tasks: tasks.toReversed() })).rejects.toThrow(/"order"/);
+    await expect(evaluate({ ...options, tasks: tasks.toReversed() })).rejects.toThrow(/expected order: /);
+  });
+
+  test("a manifest of an earlier version goes on as it is; a reward or judge that it names must be the same", async () => {
+    const { options, asked } = setup();
+    const path = join(options.folder, "manifest.json");
+    await evaluate(options);
+    const old = readFileSync(path, "utf8");
+    const scored = { policy: "honest", "reward.maxDivisor": 4, "judge.model": "m" };
+    asked.length = 0;
+    await evaluate({ ...options, identity: scored });
+    expect(asked).toEqual([]);
+    expect(readFileSync(path, "utf8")).toBe(old);
+    writeFileSync(path, JSON.stringify({ ...scored, ...(JSON.parse(old) as object) }));
+    await evaluate({ ...options, identity: scored });
+    const other = { ...scored, "judge.model": "n", "reward.weights.f1": 1 };
+    await expect(evaluate({ ...options, identity: other })).rejects.toThrow(
+      /expected judge.model: n, reward.weights.f1: 1, got judge.model: m, reward.weights.f1: \(none\)/,
+    );
+    writeFileSync(path, "[]");
+    await expect(evaluate(options)).rejects.toThrow(/manifest.json of an evaluation is damaged/);
+  });
+
+  test("prices: cost in every record and in the result; other prices play nothing again", async () => {
+    const prices = { currency: "USD", promptPerMillionTokens: 2, completionPerMillionTokens: 10 };
+    const { options, asked } = setup({ prices });
+    const { cost } = await evaluate(options);
+    const records = recordsOf(options).trim().split("\n");
+    const parsed = records.map((line) => JSON.parse(line) as EvalRecord);
+    const [first] = parsed;
+    expect(first!.promptTokens).toBeGreaterThan(first!.policyTokens);
+    expect(first!.cost).toEqual({
+      currency: "USD",
+      amount: (2 * first!.promptTokens! + 10 * first!.policyTokens) / 1e6,
+    });
+    const total = parsed.reduce((sum, each) => sum + each.cost!.amount, 0);
+    expect(cost).toEqual({ currency: "USD", total, perQuestion: total / 60 });
+    asked.length = 0;
+    const dearer = await evaluate({ ...options, prices: { ...prices, currency: "EUR" } });
+    expect(dearer.cost).toEqual({ ...cost, currency: "EUR" });
+    expect(await evaluate({ ...options, prices: undefined })).not.toHaveProperty("cost");
+    expect(recordsOf(options)).not.toContain("cost");
+    expect(asked).toEqual([]);
   });
 
   test("a damaged line before the last, twice the same id, and no question at all are errors", async () => {

@@ -9,6 +9,7 @@ import { scoreAll } from "../reward/score-all.ts";
 import type { Scorer } from "../reward/scored.ts";
 import type { Rolled, RollOptions } from "../rollout/groups.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
+import { atPrices, type Prices } from "./cost.ts";
 import { claim } from "./manifest.ts";
 import { type EvalMetrics, metricsOf } from "./metrics.ts";
 import { type EvalRecord, recordOf } from "./record.ts";
@@ -51,6 +52,8 @@ export interface EvaluateOptions {
   readonly maxInfraShare?: number;
   /** The scorer's: what makes answers comparable when they vote. Default SQuAD's. */
   readonly normalizer?: Normalizer;
+  /** What tokens cost. Not part of the identity: records that are there already are priced anew. */
+  readonly prices?: Prices | undefined;
   readonly onProgress?: (done: number, total: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -105,7 +108,9 @@ export async function evaluate(options: EvaluateOptions): Promise<EvalResult> {
     appendTimings(folder, episodes);
   }
 
-  const records = chunks.flatMap(({ from }) => done.get(from) ?? []);
+  const records = chunks
+    .flatMap(({ from }) => done.get(from) ?? [])
+    .map((record) => atPrices(record, options.prices));
   // A chunk that was rolled again stands at the end of the file; the file ends in the benchmark's order.
   writeRecords(path, records);
   const { normalizer } = options;

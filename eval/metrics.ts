@@ -1,5 +1,6 @@
 import { type Normalizer, normalizers } from "../reward/normalize.ts";
 import { type AtK, atK } from "./at-k.ts";
+import { type Cost, costOf } from "./cost.ts";
 import { type AskedQuestion, askedQuestions } from "./questions.ts";
 import type { EvalRecord } from "./record.ts";
 import { clusteredMean, macroMean } from "./statistics.ts";
@@ -33,6 +34,8 @@ export interface EvalMetrics extends Rate {
   readonly invalidActions: number;
   readonly policyTokens: number;
   readonly observationTokens?: number;
+  /** At `eval.prices`; absent without them. */
+  readonly cost?: Cost;
   /** Share of valid episodes without a search. */
   readonly noSearch: number;
   /** Episodes by how they ended, failures included. */
@@ -77,6 +80,7 @@ export function metricsOf(records: readonly EvalRecord[], options: MetricOptions
   const failure = commonest(
     failed.map(({ outcome, failure }) => (failure ? `${outcome}: ${failure}` : outcome)),
   );
+  const cost = costOf(records);
   const byDataset = split(questions, ({ dataset }) => dataset, em);
   const at = atK(questions, options.samples, options.normalizer ?? normalizers.squad);
   return {
@@ -107,6 +111,7 @@ export function metricsOf(records: readonly EvalRecord[], options: MetricOptions
     ...(valid.every(({ observationTokens }) => observationTokens !== undefined)
       ? { observationTokens: over(({ observationTokens }) => observationTokens ?? 0) }
       : {}),
+    ...(cost ? { cost } : {}),
     noSearch: over(({ searches }) => (searches === 0 ? 1 : 0)),
     outcomes: tally(records.map(({ outcome }) => outcome)),
     infra: failed.length,

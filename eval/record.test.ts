@@ -52,3 +52,29 @@ test("no recall where gold passages are unknown, or searches were not the enviro
     "goldPassages",
   );
 });
+
+test("tokens read: each turn reads all before it; of a chat API what its server counted, and nothing where it does not", () => {
+  expect(recordOf(scored(undefined), 0).promptTokens).toBe(2 + 6);
+  const chat = (...usage: ({ promptTokens: number; completionTokens: number } | undefined)[]) =>
+    recordOf(
+      scored(undefined, {
+        sequences: [
+          {
+            seat: "researcher",
+            segments: usage.map((each) => ({
+              ...{ source: "policy" as const, text: "a", tokens: [] },
+              ...(each && { usage: each }),
+            })),
+          },
+        ],
+        judging: { promptTokens: 100, completionTokens: 20 },
+      }),
+      0,
+    );
+  const counted = chat({ promptTokens: 50, completionTokens: 5 }, { promptTokens: 70, completionTokens: 6 });
+  expect(counted).toMatchObject({
+    ...{ promptTokens: 120, policyTokens: 11 },
+    judging: { promptTokens: 100, completionTokens: 20 },
+  });
+  expect(chat({ promptTokens: 50, completionTokens: 5 }, undefined)).not.toHaveProperty("promptTokens");
+});

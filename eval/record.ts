@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Scored } from "../reward/scored.ts";
-import type { Segment, Source, Trajectory } from "../rollout/trajectory.ts";
+import type { Segment, Sequence, Source, Trajectory } from "../rollout/trajectory.ts";
 
 const source = z.enum(["prompt", "policy", "observation", "injected"]);
 
@@ -33,6 +33,19 @@ export const evalRecord = z.object({
   searches: z.int().min(0),
   invalidActions: z.int().min(0),
   policyTokens: z.int().min(0),
+  /** Tokens read over all turns, each reading the whole context anew. Absent in older records, and where nobody counts. */
+  promptTokens: z.int().min(0).optional(),
+  /** Tokens that its judge took, also when the verdict was in the cache. Absent where the server does not say. */
+  judging: z.object({ promptTokens: z.int().min(0), completionTokens: z.int().min(0) }).optional(),
+  /** At `eval.prices`, the judge included; `complete: false` when a judge's tokens are not known. */
+  cost: z
+    .object({
+      amount: z.number().min(0),
+      currency: z.string(),
+      judge: z.number().min(0).optional(),
+      complete: z.literal(false).optional(),
+    })
+    .optional(),
   /** Tokens of observations, as the policy read them. Absent in older records. */
   observationTokens: z.int().min(0).optional(),
   /** Gold passages of the question, and those of them that some search showed; absent where their ids are unknown. */
@@ -70,11 +83,33 @@ export function recordOf(trajectory: Trajectory | Scored, place: number): EvalRe
     turns: ending?.turns ?? 0,
     searches: ending?.searches.length ?? 0,
     invalidActions: ending?.invalidActions ?? 0,
-    policyTokens: count(segments, "policy"),
+    policyTokens: segments.reduce((n, segment) => n + written(segment), 0),
+    ...readTokens(sequences),
+    ...(scored?.judging && { judging: scored.judging }),
     observationTokens: count(segments, "observation"),
     ...goldOf(trajectory),
     segments: segments.map(({ source, text }) => ({ source, text })),
   };
+}
+
+/** Tokens of a policy segment, as we or its server counted them. */
+const written = ({ source, tokens, usage }: Segment) =>
+  source === "policy" ? tokens.length || (usage?.completionTokens ?? 0) : 0;
+
+/** Nothing where a turn was neither given as ids nor counted by its server. */
+function readTokens(sequences: readonly Sequence[]): Pick<EvalRecord, "promptTokens"> {
+  let promptTokens = 0;
+  for (const { segments } of sequences) {
+    let context = 0;
+    for (const { source, tokens, text, usage } of segments) {
+      if (source === "policy") {
+        if (usage === undefined && tokens.length === 0 && text !== "") return {};
+        promptTokens += usage?.promptTokens ?? context;
+      }
+      context += tokens.length;
+    }
+  }
+  return { promptTokens };
 }
 
 const count = (segments: readonly Segment[], wanted: Source) =>

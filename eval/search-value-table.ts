@@ -46,7 +46,8 @@ function row({ name, em, difference, ...rest }: SearchValueRow): string[] {
   ];
 }
 
-function findings({ overSearch, underSearch, withoutEvidence }: SearchValue): string[] {
+/** Over- and under-search, in sentences. */
+export function findings({ overSearch, underSearch, withoutEvidence }: SearchValue): string[] {
   const of = (estimate: Estimate) =>
     `${percent(estimate.mean)} of the questions [${percent(estimate.low)}, ${percent(estimate.high)}]`;
   return [

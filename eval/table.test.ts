@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EvalResult } from "./evaluate.ts";
-import { benchmarkTable, compareResults, comparisonTable, evaluationTable, resultLine } from "./table.ts";
+import { compareResults, comparisonTable, evaluationTable, resultLine } from "./table.ts";
 import { rateOf } from "./wilson.ts";
 
 const rate = (right: number, n: number) => rateOf(Array.from({ length: n }, (_, i) => (i < right ? 1 : 0)));
@@ -104,32 +104,13 @@ test("data sets get rows where there is more than one; a drop is written with a 
   expect(comparisonTable(compareResults(result(0, 150), result(1, 140)))).toContain("−0.033");
 });
 
-test("one benchmark in full: modes side by side, intervals on every rate", () => {
-  const sampled = result(40, 150, {
-    mode: "sampled",
-    byDataset: { hotpotqa: rate(50, 100), musique: rate(100, 200) },
-    passAt: { 1: 0.5, 2: 0.625 },
-  });
-  const greedy = result(40, 279, {
-    byDataset: { hotpotqa: rate(90, 100), musique: rate(189, 200) },
-    noSearch: 0.1,
-  });
-  expect(benchmarkTable([greedy, sampled])).toBe(
-    [
-      "test, step 40      n             EM greedy            EM sampled",
-      "all              300  0.930 [0.895, 0.954]  0.500 [0.444, 0.556]",
-      "EM@50             50  0.920 [0.812, 0.968]  0.500 [0.366, 0.634]",
-      "1 hop            100  1.000 [0.963, 1.000]  1.000 [0.963, 1.000]",
-      "2 hops           200  0.895 [0.845, 0.930]  0.250 [0.195, 0.314]",
-      "hotpotqa         100  0.900 [0.826, 0.945]  0.500 [0.404, 0.596]",
-      "musique          200  0.945 [0.904, 0.969]  0.500 [0.431, 0.569]",
-      "pass@1                                   –                 0.500",
-      "pass@2                                   –                 0.625",
-      "F1                                   0.500                 0.500",
-      "turns                                 2.50                  2.50",
-      "searches                              1.50                  1.50",
-      "no search                           10.0 %                 0.0 %",
-      "failed episodes                          0                     0",
-    ].join("\n"),
-  );
+test("cost is a column where somebody named prices", () => {
+  const costed = result(1, 150, { cost: { currency: "USD", total: 12.3, perQuestion: 0.041, uncounted: 2 } });
+  expect(
+    evaluationTable([result(0, 150), costed])
+      .split("\n")
+      .map((line) => line.split(/ {2,}/).at(-2)),
+  ).toEqual(["cost", "–", "over 12.30 USD"]);
+  expect(evaluationTable([result(0, 150)])).not.toContain("cost");
+  expect(resultLine(costed)).toContain("  cost over 12.30 USD");
 });

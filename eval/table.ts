@@ -1,5 +1,7 @@
-import { textTable } from "./cells.ts";
+import { markdownTable, textTable } from "./cells.ts";
+import { moneyOf } from "./cost.ts";
 import type { EvalMode, EvalResult } from "./evaluate.ts";
+import { decimal, percent, rate } from "./table-words.ts";
 import { apart, type Rate } from "./wilson.ts";
 
 /** One line of a before/after table. */
@@ -93,60 +95,30 @@ export function comparisonTable({
 }
 
 /** Every evaluation of a run, one line each: EM at step s beside EM@k, greedy and sampled. */
-export function evaluationTable(results: readonly EvalResult[]): string {
+export function evaluationTable(results: readonly EvalResult[], { markdown = false } = {}): string {
   const ks = [...new Set(results.flatMap(({ emAt }) => Object.keys(emAt)))].sort(
     (a, b) => Number(a) - Number(b),
   );
   const hops = [...new Set(results.flatMap(({ byHops }) => Object.keys(byHops)))].sort();
+  const costed = results.some(({ cost }) => cost);
   const em = (value: Rate | undefined) => (value === undefined ? "–" : decimal(value.em));
-  return textTable([
+  return (markdown ? markdownTable : textTable)([
     [
       ...["step", "benchmark", "mode", "n", "EM [95 %]"],
       ...ks.map((k) => `EM@${k}`),
       ...hops.map((h) => `${h} hop${h === "1" ? "" : "s"}`),
-      ...["F1", "turns", "searches", "failed"],
+      ...["F1", "turns", "searches"],
+      ...(costed ? ["cost"] : []),
+      "failed",
     ],
     ...results.map((result) => [
       ...[`${result.step}`, result.benchmark, result.mode, `${result.n}`, rate(result)],
       ...ks.map((k) => em(result.emAt[k])),
       ...hops.map((h) => em(result.byHops[h])),
       ...[decimal(result.f1), result.turns.toFixed(2), result.searches.toFixed(2)],
+      ...(costed ? [result.cost ? `${moneyOf(result.cost)} ${result.cost.currency}` : "–"] : []),
       result.valid ? `${result.infra}` : `${result.infra} (invalid)`,
     ]),
-  ]);
-}
-
-/** One benchmark in full, its modes side by side: overall, EM@k, per hop, per data set, each with its interval. */
-export function benchmarkTable(results: readonly EvalResult[]): string {
-  const [first] = results;
-  if (!first) return "";
-  const row = (label: string, pick: (result: EvalResult) => Rate | undefined) => {
-    const rates = results.map(pick);
-    const n = [...new Set(rates.map((each) => `${each?.n ?? 0}`))].join("/");
-    return [label, n, ...rates.map((each) => (each ? rate(each) : "–"))];
-  };
-  const keys = (part: "emAt" | "byHops" | "byDataset") => [
-    ...new Set(results.flatMap((result) => Object.keys(result[part]))),
-  ];
-  const plain = (label: string, value: (result: EvalResult) => string) => [label, "", ...results.map(value)];
-  const ks = [...new Set(results.flatMap(({ passAt }) => Object.keys(passAt)))];
-  const datasets = keys("byDataset");
-  return textTable([
-    [`${first.benchmark}, step ${first.step}`, "n", ...results.map(({ mode }) => `EM ${mode}`)],
-    row("all", (result) => result),
-    ...keys("emAt").map((k) => row(`EM@${k}`, ({ emAt }) => emAt[k])),
-    ...keys("byHops").map((hops) =>
-      row(hops === "1" ? "1 hop" : `${hops} hops`, ({ byHops }) => byHops[hops]),
-    ),
-    ...(datasets.length > 1 ? datasets.map((name) => row(name, ({ byDataset }) => byDataset[name])) : []),
-    ...ks.map((k) =>
-      plain(`pass@${k}`, ({ passAt }) => (passAt[k] === undefined ? "–" : decimal(passAt[k]))),
-    ),
-    plain("F1", ({ f1 }) => decimal(f1)),
-    plain("turns", ({ turns }) => turns.toFixed(2)),
-    plain("searches", ({ searches }) => searches.toFixed(2)),
-    plain("no search", ({ noSearch }) => percent(noSearch)),
-    plain("failed episodes", ({ infra, valid }) => `${infra}${valid ? "" : " (invalid)"}`),
   ]);
 }
 
@@ -154,14 +126,11 @@ export function benchmarkTable(results: readonly EvalResult[]): string {
 export function resultLine(result: EvalResult): string {
   const hops = Object.entries(result.byHops).map(([h, { em }]) => `${h}-hop ${decimal(em)}`);
   const failed = result.infra === 0 ? "" : `  failed ${result.infra}${result.valid ? "" : " (invalid)"}`;
+  const cost = result.cost ? `  cost ${moneyOf(result.cost)} ${result.cost.currency}` : "";
   return (
     `eval ${result.benchmark} step ${result.step} ${result.mode}: EM ${rate(result)} n ${result.n}  ` +
-    `${hops.join(" ")}  turns ${result.turns.toFixed(2)}  searches ${result.searches.toFixed(2)}${failed}`
+    `${hops.join(" ")}  turns ${result.turns.toFixed(2)}  searches ${result.searches.toFixed(2)}${cost}${failed}`
   );
 }
 
-const decimal = (value: number) => value.toFixed(3);
-const rate = ({ em, low, high, n }: Rate) =>
-  n === 0 ? "–" : `${decimal(em)} [${decimal(low)}, ${decimal(high)}]`;
 const signed = (value: number) => `${value < 0 ? "−" : "+"}${decimal(Math.abs(value))}`;
-const percent = (share: number) => `${(100 * share).toFixed(1)} %`;

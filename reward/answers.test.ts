@@ -42,7 +42,11 @@ describe("scoreAnswer", () => {
   });
 
   test("an alias that normalises to nothing is dropped and counted", () => {
-    expect(goldOf(["The", "Who", "who!", "..."], squad)).toEqual({ answers: ["who"], dropped: 2 });
+    expect(goldOf(["The", "Who", "who!", "..."], squad)).toEqual({
+      answers: ["who"],
+      words: [["who"]],
+      dropped: 2,
+    });
     expect(score("anything", "The").coverEm).toBe(0);
   });
 

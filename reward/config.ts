@@ -6,10 +6,13 @@ import { processPartNames, repetitionPartNames } from "./parts.ts";
 import {
   type CombinationName,
   combinations,
+  type RewardPreset,
   rewardPresetNames,
+  rewardPresetOf,
   type ScheduleShape,
   scheduleShapes,
 } from "./presets.ts";
+import { auditConfig, hacksConfig, teamRewardConfig } from "./team/config.ts";
 
 const combinationNames = Object.keys(combinations) as [CombinationName, ...CombinationName[]];
 const shapeNames = Object.keys(scheduleShapes) as [ScheduleShape, ...ScheduleShape[]];
@@ -37,7 +40,7 @@ export const rewardConfig = z
       .enum(rewardPresetNames)
       .default("dmi")
       .describe(
-        "dmi: exact match 1, else 0.1 for an answer tag, divided by the number of answers, at most by 4; search-r1: exact match; search-r1-format: exact match 0.8 and format 0.2, else 0.1 for an answer tag; r1-searcher: F1, minus 2 when not well formed; o-researcher: exact match 0.5, process 0.4, format 0.1. Keys below override its own.",
+        "dmi: exact match 1, else 0.1 for an answer tag, divided by the number of answers, at most by 4; search-r1: exact match; search-r1-format: exact match 0.8 and format 0.2, else 0.1 for an answer tag; r1-searcher: F1, minus 2 when not well formed; o-researcher: exact match 0.5, process 0.4, format 0.1; team: exact match 0.5, teamProcess 0.4, teamFormat 0.1, and 0 altogether past the rounds. Keys below override its own.",
       ),
     weights: z
       .record(z.string(), z.union([z.number(), schedule]))
@@ -131,6 +134,13 @@ export const rewardConfig = z
       .prefault({})
       .describe("The part `length`: DAPO's soft punishment of long episodes; observations do not count."),
     judge: judgeConfig.optional().describe("The part `judge`: a language model that marks answers."),
+    team: teamRewardConfig.prefault({}).describe("The parts that only a team can give (docs/team.md)."),
+    hacks: hacksConfig
+      .optional()
+      .describe("Ways to cheat that are looked for in each step's episodes of a team."),
+    audit: auditConfig
+      .optional()
+      .describe("A judge that looks at some of a team's training episodes; reported, never rewarded."),
   })
   .superRefine(({ judge, weights, gates, keep }, context) => {
     const named = [
@@ -147,3 +157,10 @@ export const rewardConfig = z
   });
 
 export type RewardConfig = z.infer<typeof rewardConfig>;
+
+/** Weight of each part that counts: the YAML's own, else the preset's. */
+export const weightsOf = ({
+  preset,
+  weights,
+}: Pick<RewardConfig, "preset" | "weights">): RewardPreset["weights"] =>
+  weights ?? rewardPresetOf(preset).weights;

@@ -1,4 +1,5 @@
 import { RewardError } from "../core/errors.ts";
+import type { TeamAccount } from "../env/team/account.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { type AnswerScores, type Gold, scoreAnswer } from "./answers.ts";
 import { answersOf, type ExtractionName, extractions } from "./extract.ts";
@@ -14,20 +15,21 @@ export class Facts {
   /** The judged one. */
   readonly prediction: string | undefined;
   readonly scores: AnswerScores;
-  readonly #normalizer: Normalizer;
+  readonly normalizer: Normalizer;
   #observations: readonly string[] | undefined;
 
   constructor(
     trajectory: Trajectory,
     o: { readonly gold: Gold; readonly normalizer: Normalizer; readonly extraction: ExtractionName },
   ) {
-    const agent = trajectory.ending?.agent;
+    const { ending } = trajectory;
+    const whole = ending?.agent ?? ending?.team;
     this.trajectory = trajectory;
     this.gold = o.gold;
-    this.answers = agent ? said(agent.answer) : answersOf(trajectory);
+    this.answers = whole ? said(whole.answer) : answersOf(trajectory);
     this.prediction = extractions[o.extraction](this.answers);
     this.scores = scoreAnswer(this.prediction, o.gold, o.normalizer);
-    this.#normalizer = o.normalizer;
+    this.normalizer = o.normalizer;
   }
 
   /** Texts of the policy's turns, in order. */
@@ -37,6 +39,17 @@ export class Facts {
 
   get searches() {
     return this.trajectory.ending?.searches ?? [];
+  }
+
+  /** The team's account. @throws RewardError for an episode that no team played */
+  get team(): TeamAccount {
+    const { ending, task, member } = this.trajectory;
+    if (ending?.team) return ending.team;
+    throw new RewardError({
+      what: "an episode that no team played cannot be scored by what a team did",
+      where: `task ${task.id}, member ${member}`,
+      expected: "an ending with `team`",
+    });
   }
 
   /** Ids of the gold passages. @throws RewardError for a question that has none */
@@ -52,7 +65,7 @@ export class Facts {
 
   /** Does the judged answer stand in an observation? */
   get supported(): boolean {
-    const answer = this.#normalizer.normalize(this.prediction ?? "");
+    const answer = this.normalizer.normalize(this.prediction ?? "");
     return answer !== "" && isSupported(answer, this.#seen());
   }
 
@@ -63,7 +76,7 @@ export class Facts {
 
   /** Observations as the policy saw them, normalised. */
   #seen(): readonly string[] {
-    this.#observations ??= this.#texts("observation").map((text) => this.#normalizer.normalize(text));
+    this.#observations ??= this.#texts("observation").map((text) => this.normalizer.normalize(text));
     return this.#observations;
   }
 

@@ -3,15 +3,25 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { DataError } from "../core/errors.ts";
 import { makeFolder, writeFileAtomic } from "../core/files.ts";
+import type { TokenUsage } from "../rollout/trajectory.ts";
 
 /** What a judge said of one content. */
 export interface Verdict {
   /** In [0, 1]. */
   readonly value: number;
   readonly reason: string;
+  /** What the verdict took, attempts that failed included. Absent where the server does not say. */
+  readonly usage?: TokenUsage;
 }
 
-const line = z.object({ key: z.string(), value: z.number().min(0).max(1), reason: z.string() });
+const tokens = z.int().min(0);
+const line = z.object({
+  key: z.string(),
+  value: z.number().min(0).max(1),
+  reason: z.string(),
+  usage: z.object({ promptTokens: tokens, completionTokens: tokens }).optional(),
+});
+type Line = z.infer<typeof line>;
 
 /** Verdicts by content, in memory and in an append-only JSONL file: paid for once, also by a run that was killed. */
 export class JudgeCache {
@@ -38,9 +48,9 @@ export class JudgeCache {
     const there = new Set<string>();
     lines.forEach((each, i) => {
       if (each.trim() === "") return;
-      const { key, ...verdict } = parse(each, `${path}:${i + 1}`);
-      there.add(key);
-      this.#verdicts.set(key, verdict);
+      const read = parse(each, `${path}:${i + 1}`);
+      there.add(read.key);
+      this.#verdicts.set(read.key, verdictOf(read));
     });
     this.#path = path;
     makeFolder(dirname(path));
@@ -56,19 +66,21 @@ export class JudgeCache {
   #mend(path: string, whole: string, torn: string): void {
     const parsed = line.safeParse(jsonOf(torn));
     if (parsed.success) {
-      const { key, ...verdict } = parsed.data;
-      this.#verdicts.set(key, verdict);
+      this.#verdicts.set(parsed.data.key, verdictOf(parsed.data));
     }
     writeFileAtomic(path, parsed.success ? `${whole}${torn}\n` : whole);
   }
 
-  #append(key: string, { value, reason }: Verdict): void {
+  #append(key: string, { value, reason, usage }: Verdict): void {
     if (this.#path === undefined) return;
-    appendFileSync(this.#path, `${JSON.stringify({ key, value, reason })}\n`);
+    appendFileSync(this.#path, `${JSON.stringify({ key, value, reason, usage })}\n`);
   }
 }
 
-function parse(text: string, where: string): z.infer<typeof line> {
+const verdictOf = ({ value, reason, usage }: Line): Verdict =>
+  usage === undefined ? { value, reason } : { value, reason, usage };
+
+function parse(text: string, where: string): Line {
   const parsed = line.safeParse(jsonOf(text));
   if (parsed.success) return parsed.data;
   throw new DataError({

@@ -1,5 +1,5 @@
 import { RewardError } from "../core/errors.ts";
-import type { Trajectory } from "../rollout/trajectory.ts";
+import type { TokenUsage, Trajectory } from "../rollout/trajectory.ts";
 import type { Facts } from "./facts.ts";
 import type { Judge } from "./judge.ts";
 import type { JudgeConfig } from "./judge-config.ts";
@@ -9,9 +9,13 @@ import { judgePrompt } from "./judge-prompt.ts";
 export interface JudgedPart {
   /** In [0, 1]; 0 where there is no answer to judge. @throws RewardError for an episode nobody asked about */
   value(facts: Facts): number;
+  /** What the verdict took, also when it was in the cache; undefined where the server does not say. */
+  usage(facts: Facts): TokenUsage | undefined;
   /** Asks about these; resolves with why, for those that could not be judged. */
   prepare(all: readonly Facts[], signal: AbortSignal): Promise<ReadonlyMap<Trajectory, string>>;
 }
+
+const nobodyAsked: TokenUsage = { promptTokens: 0, completionTokens: 0 };
 
 export function judgeOf(judge: Judge, config: JudgeConfig): JudgedPart {
   const promptOf = ({ trajectory, prediction }: Facts) =>
@@ -27,6 +31,10 @@ export function judgeOf(judge: Judge, config: JudgeConfig): JudgedPart {
         where: `task ${facts.trajectory.task.id}, member ${facts.trajectory.member}`,
         next: "Score with scoreAll or scoreGroups, which ask first.",
       });
+    },
+    usage(facts) {
+      const prompt = promptOf(facts);
+      return prompt === undefined ? nobodyAsked : judge.verdict(prompt.key)?.usage;
     },
     async prepare(all, signal) {
       const asked = all.flatMap((facts) => {

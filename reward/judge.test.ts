@@ -15,11 +15,14 @@ import { toyTask, toyTrajectory } from "./testing.ts";
 
 type Body = { messages: { content: string }[]; response_format: unknown; seed: number; model: string };
 /** What the toy judge says: a text as its message, or a status. */
-let says: (body: Body, n: number) => string | number | "hang";
+let says: (body: Body, n: number) => string | number | "hang" | object;
 const bodies: Body[] = [];
 let server: http.Server;
 let folder: string;
 let url: string;
+
+const isError = (said: unknown): said is { error: { code: number } } =>
+  typeof said === "object" && said !== null && "error" in said;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "forager-judge-"));
@@ -35,9 +38,11 @@ beforeEach(async () => {
       bodies.push(body);
       const said = says(body, bodies.length - 1);
       if (said === "hang") return;
-      response.writeHead(typeof said === "number" ? said : 200, { "content-type": "application/json" });
+      const status = typeof said === "number" ? said : isError(said) ? said.error.code : 200;
+      response.writeHead(status, { "content-type": "application/json" });
       const choices = [{ message: { role: "assistant", content: said }, finish_reason: "stop" }];
-      response.end(JSON.stringify(typeof said === "number" ? { error: { message: "no" } } : { choices }));
+      const whole = typeof said === "number" ? { error: { message: "no" } } : { choices };
+      response.end(JSON.stringify(typeof said === "object" ? said : whole));
     });
   });
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
@@ -184,6 +189,74 @@ describe("failures are typed, never zeros", () => {
       [2, 0.5],
     ]);
     expect(failed).toMatchObject([{ member: 1, outcome: "infra(scorer)" }]);
+  });
+});
+
+const reply = (content: string | null, over: object = {}, finish = "stop") => ({
+  choices: [{ message: { role: "assistant", content, ...over }, finish_reason: finish }],
+  usage: { prompt_tokens: 100, completion_tokens: 20 },
+});
+const refusal = (message: string, code = 400) => ({ error: { message, code } });
+
+describe("what a real server does", () => {
+  test("a verdict cut off says so; under greedy decoding it would be cut again", async () => {
+    says = () => reply('{"reason": "and so on and so', {}, "length");
+    const [greedy] = await scoreAll(scorer({ maxTokens: 16 }), [episode("a")]);
+    expect(greedy).toMatchObject({ failure: expect.stringMatching(/within 16 tokens.*judge\.maxTokens/s) });
+    expect(bodies).toHaveLength(1);
+    await scoreAll(scorer({ maxTokens: 16, temperature: 1, attempts: 3 }), [episode("a")]);
+    expect(bodies).toHaveLength(4);
+    // The last token may be the last brace.
+    says = () => reply(mark(5), {}, "length");
+    expect(await scoreAll(scorer(), [episode("a")])).toMatchObject([{ reward: 0.5 }]);
+  });
+
+  test("a refusal in its own field is told as one", async () => {
+    says = () => reply(null, { refusal: "I cannot help with that." });
+    const [failed] = await scoreAll(scorer({ attempts: 1 }), [episode("a")]);
+    expect(failed).toMatchObject({ failure: expect.stringMatching(/it refused.*I cannot help/s) });
+  });
+
+  test.each([
+    [
+      "no structured output",
+      refusal("response_format is not supported by this server."),
+      /JSON schema.*vLLM/s,
+    ],
+    ["its schema echoed", refusal('json_schema? {"maxLength":300}'), /cannot hold a model to a JSON schema/],
+    ["no such model", refusal("The model `m` does not exist.", 404), /reward\.judge\.model/],
+    ["a key", 401, /reward\.judge\.apiKeyEnv/],
+    ["another path", 404, /reward\.judge\.url/],
+  ])("%s: one request, and what to do", async (_, said, next) => {
+    says = () => said;
+    const [failed] = await scoreAll(scorer(), [episode("a")]);
+    expect(failed).toMatchObject({ outcome: "infra(scorer)", failure: expect.stringMatching(next) });
+    if (said !== 404) expect(bodies).toHaveLength(1);
+  });
+
+  test("a reason may be 300 characters, where the server takes that; else it learns not to say so", async () => {
+    const bounded = ({ response_format: format }: Body) => JSON.stringify(format).includes('"maxLength":300');
+    says = (body) =>
+      bounded(body) ? refusal("In context=('reason'), 'maxLength' is not permitted.") : mark(5);
+    const score = scorer();
+    expect(await scoreAll(score, [episode("a")])).toMatchObject([{ reward: 0.5 }]);
+    await scoreAll(score, [episode("b")]);
+    expect(bodies.map(bounded)).toEqual([true, false, false]);
+  });
+
+  test("tokens of every attempt are counted, kept, and told with each episode; a broken count costs no verdict", async () => {
+    says = (_, n) => (n === 0 ? reply("hm") : reply(mark(10)));
+    const cache = join(folder, "cache.jsonl");
+    const judging = { promptTokens: 200, completionTokens: 40 };
+    expect(await scoreAll(scorer({ cache }), [episode("a")])).toMatchObject([{ judging }]);
+    expect(await scoreAll(scorer({ cache }), [episode("a")])).toMatchObject([{ judging }]);
+    expect(bodies).toHaveLength(2);
+    says = () => ({ ...reply(mark(10)), usage: { prompt_tokens: "many" } });
+    const [silent] = await scoreAll(scorer(), [episode("b")]);
+    expect(silent).toMatchObject({ reward: 1 });
+    expect(silent).not.toHaveProperty("judging");
+    const [unasked] = await scoreAll(scorer(), [toyTrajectory(["hm"], { outcome: "no_answer" })]);
+    expect(unasked).toMatchObject({ judging: { promptTokens: 0, completionTokens: 0 } });
   });
 });
 

@@ -4,19 +4,30 @@ import { ConfigError, RewardError } from "../core/errors.ts";
 import { ChatDialect } from "../rollout/endpoint/chat-dialect.ts";
 import type { Connection } from "../rollout/endpoint/connection.ts";
 import { EndpointError } from "../rollout/endpoint/error.ts";
-import { endpointFailure, malformed, parseReply } from "../rollout/endpoint/failure.ts";
+import { endpointFailure, parseReply } from "../rollout/endpoint/failure.ts";
 import { Leash } from "../rollout/endpoint/leash.ts";
 import { openConnection } from "../rollout/endpoint/open-connection.ts";
 import { RetryBudget, type RetryCounters, retryCounters, withRetries } from "../rollout/endpoint/retry.ts";
 import { JudgeCache, type Verdict } from "./judge-cache.ts";
 import type { JudgeConfig } from "./judge-config.ts";
-import { type JudgePrompt, replyFormat, verdictSchema } from "./judge-prompt.ts";
+import { type JudgePrompt, replyFormat } from "./judge-prompt.ts";
+import { judgeFailure, refusesLength, verdictOf } from "./judge-reply.ts";
 
 export interface JudgeCounters extends RetryCounters {
   /** Attempts that were sent. */
   requests: number;
   /** Verdicts that the cache had. */
   cached: number;
+  /** Of every reply whose server counts them. */
+  promptTokens: number;
+  completionTokens: number;
+}
+
+/** Sums up what one verdict takes. */
+interface Spent {
+  promptTokens: number;
+  completionTokens: number;
+  counted: boolean;
 }
 
 /** A model that marks answers. Asking is apart from reading, so that scoring stays pure. */
@@ -55,10 +66,18 @@ function keyOf(variable: string | undefined): string | undefined {
   });
 }
 
+const count = z.int().min(0);
 const replySchema = z.object({
   choices: z
-    .array(z.object({ message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }) }))
+    .array(
+      z.object({
+        message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }),
+        finish_reason: z.string().nullish(),
+      }),
+    )
     .min(1),
+  // What it costs is not worth a verdict: a broken count is no count.
+  usage: z.object({ prompt_tokens: count, completion_tokens: count }).nullish().catch(undefined),
 });
 
 class ChatJudge implements Judge {
@@ -66,9 +85,14 @@ class ChatJudge implements Judge {
   readonly #connection: Connection;
   readonly #cache: JudgeCache;
   readonly #dialect = new ChatDialect();
-  readonly #counters: JudgeCounters = { ...retryCounters(), requests: 0, cached: 0 };
+  readonly #counters: JudgeCounters = {
+    ...{ ...retryCounters(), requests: 0, cached: 0 },
+    ...{ promptTokens: 0, completionTokens: 0 },
+  };
   readonly #limit: ReturnType<typeof pLimit>;
   readonly #budget = new RetryBudget(1);
+  /** Does the schema say how long the reason may be? Until the server refuses that. */
+  #bounded = true;
 
   constructor(config: JudgeConfig, connection: Connection, cache: JudgeCache) {
     this.#config = config;
@@ -122,16 +146,17 @@ class ChatJudge implements Judge {
     this.#connection.close();
   }
 
-  #judge(prompt: JudgePrompt, signal: AbortSignal): Promise<Verdict> {
+  async #judge(prompt: JudgePrompt, signal: AbortSignal): Promise<Verdict> {
     const { model, temperature, maxTokens, attempts, retryDelayMs } = this.#config;
     const messages = [
       { role: "system" as const, content: prompt.system },
       { role: "user" as const, content: prompt.user },
     ];
+    const spent: Spent = { promptTokens: 0, completionTokens: 0, counted: false };
     let attempt = 0;
-    return withRetries(
+    const verdict = await withRetries(
       () => {
-        // Another seed each time: at temperature 0 the same request would fail the same way.
+        // Another seed each time, so that sampled prose may be followed by a verdict.
         const request = {
           model,
           messages,
@@ -142,15 +167,34 @@ class ChatJudge implements Judge {
           stop: [],
           seed: attempt++,
         };
-        return this.#dialect.ask(request, (body) => this.#send(body, signal));
+        return this.#dialect.ask(request, (body) => this.#ask(body, spent, signal));
       },
       { attempts, delayMs: retryDelayMs, budget: this.#budget, counters: this.#counters },
       signal,
     );
+    const { promptTokens, completionTokens, counted } = spent;
+    return counted ? { ...verdict, usage: { promptTokens, completionTokens } } : verdict;
   }
 
-  async #send(body: Record<string, unknown>, outer: AbortSignal): Promise<Verdict> {
-    const { marks, requestTimeoutMs, maxRequests } = this.#config;
+  /** Once more without the reason's length, when that is what the server does not take. */
+  async #ask(body: Record<string, unknown>, spent: Spent, signal: AbortSignal): Promise<Verdict> {
+    const bounded = this.#bounded;
+    try {
+      return await this.#send(body, spent, bounded, signal);
+    } catch (error) {
+      if (!bounded || !refusesLength(error)) throw error;
+      this.#bounded = false;
+      return this.#send(body, spent, false, signal);
+    }
+  }
+
+  async #send(
+    body: Record<string, unknown>,
+    spent: Spent,
+    bounded: boolean,
+    outer: AbortSignal,
+  ): Promise<Verdict> {
+    const { requestTimeoutMs, maxRequests } = this.#config;
     const where = `POST ${this.#connection.openai.baseURL}/chat/completions`;
     if (this.#counters.requests >= maxRequests)
       throw new RewardError({
@@ -171,36 +215,26 @@ class ChatJudge implements Judge {
         }),
     );
     try {
-      const reply: unknown = await this.#connection.openai.post("/chat/completions", {
-        body: { ...body, response_format: replyFormat(marks) },
+      const answer: unknown = await this.#connection.openai.post("/chat/completions", {
+        body: { ...body, response_format: replyFormat(this.#config.marks, bounded) },
         signal: leash.signal,
       });
-      const { message } = parseReply(replySchema, reply, where).choices[0]!;
-      return verdictOf(message.content ?? message.refusal ?? "", marks, where);
+      const { choices, usage } = parseReply(replySchema, answer, where);
+      if (usage) this.#count(usage, spent);
+      const { message, finish_reason: finish } = choices[0]!;
+      return verdictOf({ ...message, cut: finish === "length" }, this.#config, where);
     } catch (error) {
-      throw endpointFailure(error, where, leash.signal);
+      throw judgeFailure(endpointFailure(error, where, leash.signal));
     } finally {
       leash.release();
     }
   }
-}
 
-/** The whole text is one JSON object of the form asked for; anything else is no verdict. */
-function verdictOf(text: string, marks: number, where: string): Verdict {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw noVerdict(where, text);
+  #count(usage: { prompt_tokens: number; completion_tokens: number }, spent: Spent): void {
+    spent.counted = true;
+    for (const sum of [spent, this.#counters]) {
+      sum.promptTokens += usage.prompt_tokens;
+      sum.completionTokens += usage.completion_tokens;
+    }
   }
-  const parsed = verdictSchema(marks).safeParse(json);
-  if (!parsed.success) throw noVerdict(where, text);
-  return { value: parsed.data.mark / marks, reason: parsed.data.reason };
 }
-
-const noVerdict = (where: string, text: string) =>
-  malformed(where, "the judge gave no verdict", {
-    got: text.length > 200 ? `${text.slice(0, 200)}…` : text,
-    expected: '{"reason": …, "mark": …}',
-    next: "Use a server that keeps to response_format: json_schema, or raise reward.judge.maxTokens.",
-  });

@@ -5,6 +5,7 @@ import {
   marksOf,
   type Side,
   spreadOf,
+  type TurnTally,
   tolerance,
 } from "./lab-group.ts";
 import { Moments } from "./moments.ts";
@@ -24,6 +25,8 @@ export interface Change {
   /** Groups by what becomes of them under either reward; empty where nothing is to be learned. */
   readonly verdicts: readonly { readonly before: string; readonly after: string; readonly groups: number }[];
   readonly advantages: AdvantageChange;
+  /** Mean credit of a turn, and the share of tokens whose advantage it turns round; absent where neither credits turns. */
+  readonly turnCredit?: { readonly mean: Shift; readonly flipped: Shift };
   readonly best: {
     /** Groups that have a best member under both. */
     readonly groups: number;
@@ -61,6 +64,7 @@ export class ChangeTally {
   readonly #size = { before: 0, after: 0 };
   readonly #largest = { before: 0, after: 0 };
   readonly #signs = { flipped: 0, silenced: 0, woken: 0 };
+  readonly #turns: Partial<Record<Side, TurnTally>> = {};
   readonly #best = { groups: 0, flipped: 0 };
 
   add(group: LabGroup): void {
@@ -73,6 +77,7 @@ export class ChangeTally {
       const cell = this.#verdicts.get(key);
       if (cell) cell.groups++;
       else this.#verdicts.set(key, { before: before.verdict, after: after.verdict, groups: 1 });
+      for (const side of ["before", "after"] as const) this.#addTurns(side, group.lessons[side].turns);
     }
     for (const pair of advantagePairs(group)) this.#addAdvantage(pair);
     const flip = bestFlip(group);
@@ -107,7 +112,33 @@ export class ChangeTally {
         largest: { ...this.#largest },
         ...this.#signs,
       },
+      ...(this.#turns.before || this.#turns.after ? { turnCredit: this.#turnCredit() } : {}),
       best: { ...this.#best },
+    };
+  }
+
+  #turnCredit(): NonNullable<Change["turnCredit"]> {
+    const shares = (of: (tally: TurnTally) => readonly [number, number]): Shift => {
+      const share = (tally: TurnTally | undefined) => {
+        const [sum, n] = tally ? of(tally) : [0, 0];
+        return n === 0 ? null : sum / n;
+      };
+      return { before: share(this.#turns.before), after: share(this.#turns.after) };
+    };
+    return {
+      mean: shares(({ credit, turns }) => [credit, turns]),
+      flipped: shares(({ flipped, tokens }) => [flipped, tokens]),
+    };
+  }
+
+  #addTurns(side: Side, more: TurnTally | undefined): void {
+    if (!more) return;
+    const { turns, credit, tokens, flipped } = this.#turns[side] ?? noTurns;
+    this.#turns[side] = {
+      turns: turns + more.turns,
+      credit: credit + more.credit,
+      tokens: tokens + more.tokens,
+      flipped: flipped + more.flipped,
     };
   }
 
@@ -142,6 +173,8 @@ export class ChangeTally {
     else if (was === 0 && is !== 0) this.#signs.woken++;
   }
 }
+
+const noTurns: TurnTally = { turns: 0, credit: 0, tokens: 0, flipped: 0 };
 
 /** Rounding is no sign. */
 const sign = (x: number) => (Math.abs(x) <= tolerance ? 0 : Math.sign(x));

@@ -21,6 +21,18 @@ export interface Lesson {
   readonly verdict: string;
   /** Of each member, in order; absent where nothing is learned. */
   readonly advantages?: readonly number[];
+  /** Where turns are credited. */
+  readonly turns?: TurnTally;
+}
+
+/** What the turns of some episodes were worth, and what that does to the tokens that are learned from. */
+export interface TurnTally {
+  readonly turns: number;
+  /** Sum over the turns. */
+  readonly credit: number;
+  /** Tokens learned from, and those of them whose advantage has another sign than their episode's. */
+  readonly tokens: number;
+  readonly flipped: number;
 }
 
 /** One group under two rewards: the same episodes, in the same order. */

@@ -1,4 +1,5 @@
 import { ConfigError } from "../core/errors.ts";
+import { squadOfPlain } from "./squad-of-plain.ts";
 import { strict } from "./strict.ts";
 import { lower, splitWords, wordClass } from "./unicode.ts";
 
@@ -44,8 +45,7 @@ const articles = new RegExp(`(?<!${wordClass})(?:a|an|the)(?!${wordClass})`, "gv
  * "The A-Team" → "ateam"; an answer of articles alone → "".
  */
 function squad(text: string): string {
-  const small = asciiOnly.test(text) ? text.toLowerCase() : lower(text);
-  return withoutArticles(small.replace(punctuation, ""));
+  return squadOfPlain(text) ?? withoutArticles(lower(text).replace(punctuation, ""));
 }
 
 /** Punctuation, underscores and four quotes: ‘ ’ ´ `. */

@@ -1,3 +1,4 @@
+import type { TeamPartOptions } from "./team/parts.ts";
 import type { FormatRules } from "./well-formed.ts";
 
 /** What the parts can be told by the YAML. */
@@ -9,4 +10,5 @@ export interface PartOptions {
   /** Sampled tokens from which `length` is −1, and over how many it falls. */
   readonly maxTokens: number;
   readonly bufferTokens: number;
+  readonly team: TeamPartOptions;
 }

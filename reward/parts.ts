@@ -3,6 +3,7 @@ import { sampledTokens, softOverlong } from "./length.ts";
 import type { PartOptions } from "./part-options.ts";
 import { evidence, freshQuery, novelSearch, turnCredits } from "./process.ts";
 import { repeatedNgrams, repeatedQueries, repeatedTags } from "./repetition.ts";
+import { teamParts } from "./team/parts.ts";
 import { isWellFormed } from "./well-formed.ts";
 
 /** One named reward: a pure number, kept raw, so that stored episodes can be weighed anew. More is better. */
@@ -10,28 +11,41 @@ export type Part = (facts: Facts, options: PartOptions) => number;
 
 /**
  * What a part is made from beyond the text: the protocol's tags and the environment's record of searches, which agents
- * of the user's own do not have; ids of gold passages, which not every data set has.
+ * of the user's own do not have; ids of gold passages, which not every data set has; a team's account; a single seat, whose
+ * turns are in the order in which they were taken.
  */
-export type Need = "tags" | "searches" | "supportingIds";
+export type Need = "tags" | "searches" | "supportingIds" | "team" | "oneSeat";
 
 export interface PartRow {
   readonly of: Part;
   readonly needs?: readonly Need[];
 }
 
-/** Always computed and kept, whatever counts. */
-export const basicParts = {
+/** Always computed and kept, whatever counts: in one literal, because every episode has them. */
+export const basicsOf = ({ scores, answers }: Facts) => ({
   /** 1 when the judged answer equals a gold alias under the normaliser. */
-  exactMatch: { of: ({ scores }) => scores.em },
+  exactMatch: scores.em,
   /** Token F1 of the judged answer, best alias. */
-  f1: { of: ({ scores }) => scores.f1 },
+  f1: scores.f1,
   /** 1 when a gold alias occurs in the judged answer. Easily hacked: for looking at, not for training. */
-  coverMatch: { of: ({ scores }) => scores.coverEm },
+  coverMatch: scores.coverEm,
   /** 1 when there is an answer tag, empty or not. */
-  answerTag: { of: ({ answers }) => (answers.length > 0 ? 1 : 0) },
+  answerTag: answers.length > 0 ? 1 : 0,
   /** Number of answer tags. */
-  answers: { of: ({ answers }) => answers.length },
-} satisfies Record<string, PartRow>;
+  answers: answers.length,
+});
+
+const basic = (name: keyof ReturnType<typeof basicsOf>): PartRow => ({
+  of: (facts) => basicsOf(facts)[name],
+});
+
+export const basicParts = {
+  exactMatch: basic("exactMatch"),
+  f1: basic("f1"),
+  coverMatch: basic("coverMatch"),
+  answerTag: basic("answerTag"),
+  answers: basic("answers"),
+} satisfies Record<keyof ReturnType<typeof basicsOf>, PartRow>;
 
 /** What `process` can be made of, each in [0, 1]. */
 export const processParts = {
@@ -47,7 +61,10 @@ export const processParts = {
   /** 1 when the judged answer stands in an observation. */
   supported: { of: ({ supported }) => (supported ? 1 : 0) },
   /** Mean over the turns of what each was worth (process.ts). */
-  turnCredit: { of: (facts) => mean(creditsOf(facts)), needs: ["searches", "supportingIds"] },
+  turnCredit: {
+    of: (facts) => mean(creditsOf(facts)),
+    needs: ["searches", "supportingIds", "oneSeat"],
+  },
 } satisfies Record<string, PartRow>;
 
 /** What `repetition` can be made of, each in [−1, 0]: minus the share that is repeated. */
@@ -82,7 +99,13 @@ export const processPartNames = Object.keys(processParts) as [ProcessPart, ...Pr
 export const repetitionPartNames = Object.keys(repetitionParts) as [RepetitionPart, ...RepetitionPart[]];
 
 /** Parts that are one function; `process`, `repetition` and `judge` are added where a scorer is made. */
-export const simpleParts = { ...basicParts, ...processParts, ...repetitionParts, ...otherParts };
+export const simpleParts = {
+  ...basicParts,
+  ...processParts,
+  ...repetitionParts,
+  ...otherParts,
+  ...teamParts,
+};
 
 /** Every name that a weight may have without code of the user's own. */
 export const partNames: readonly string[] = [...Object.keys(simpleParts), "process", "repetition", "judge"];

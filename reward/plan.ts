@@ -1,7 +1,7 @@
 import { ConfigError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
-import type { RewardConfig } from "./config.ts";
+import { type RewardConfig, weightsOf } from "./config.ts";
 import type { PartOptions } from "./part-options.ts";
 import { basicParts, mean, type Need, type Part, type PartRow, partNames, simpleParts } from "./parts.ts";
 import { type RewardPreset, rewardPresetOf } from "./presets.ts";
@@ -37,6 +37,7 @@ export function planOf(config: RewardConfig, own: Readonly<Record<string, OwnPar
   const ingredients: Record<string, readonly string[]> = {
     process: config.process.of,
     repetition: config.repetition.of,
+    teamProcess: [...config.team.process.of, "freshPlan"],
   };
   const wanted = [...partsOf(preset), ...config.keep].flatMap((name) => [...(ingredients[name] ?? []), name]);
   const names = [...new Set([...Object.keys(basicParts), ...Object.keys(own), ...wanted])];
@@ -52,6 +53,12 @@ export function planOf(config: RewardConfig, own: Readonly<Record<string, OwnPar
       freeSearches: config.searchCost.free,
       maxTokens: config.length.maxTokens,
       bufferTokens: config.length.bufferTokens,
+      team: {
+        process: config.team.process.of,
+        freeRevisions: config.team.revisions.free,
+        revisionCost: config.team.revisions.cost,
+        samePlanDecay: config.team.samePlan.decay,
+      },
     },
   };
 }
@@ -86,12 +93,26 @@ function rowsOf(config: RewardConfig, own: Readonly<Record<string, OwnPart>>): R
 function presetOf({ preset, weights, gates, combination, maxDivisor }: RewardConfig): RewardPreset {
   const row = rewardPresetOf(preset);
   return {
-    weights: weights ?? row.weights,
-    gates: gates ?? row.gates,
+    weights: weightsOf({ preset, weights }),
+    gates: required(gates ?? row.gates, weightsOf({ preset, weights }), row.requires ?? []),
     combination: combination ?? row.combination,
     maxDivisor: maxDivisor ?? row.maxDivisor,
     format: row.format,
   };
+}
+
+/** Gates of every part that has a weight, with what the preset requires of all. */
+function required(
+  gates: RewardPreset["gates"],
+  weights: RewardPreset["weights"],
+  requires: readonly string[],
+): RewardPreset["gates"] {
+  if (requires.length === 0) return gates;
+  const each = Object.keys(weights).map((name) => {
+    const only = [...(gates[name]?.only ?? []), ...requires];
+    return [name, { ...gates[name], only }] as const;
+  });
+  return { ...gates, ...Object.fromEntries(each) };
 }
 
 const whereOf = (name: string, { weights, keep }: RewardConfig) =>

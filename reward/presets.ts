@@ -47,6 +47,8 @@ export interface RewardPreset {
   /** The reward is divided by the number of answer tags, at most by this; 1 never divides. */
   readonly maxDivisor: number;
   readonly format: FormatRules;
+  /** Parts that must all be 1, or no part counts, whatever the weights: the reward is 0. */
+  readonly requires?: readonly string[];
 }
 
 const plain = { gates: {}, combination: "sum", maxDivisor: 1, format: {} } as const;
@@ -69,8 +71,14 @@ export const rewardPresets = {
   },
   /** R1-Searcher, stage 2 (arXiv 2503.05592, Qwen): F1, minus 2 when not well formed or longer than ten words. */
   "r1-searcher": { ...plain, weights: { f1: 1, formatPenalty: 2 }, format: { maxAnswerWords: 10 } },
-  /** The team of five: 0.5 result, 0.4 process, 0.1 format. */
+  /** A single researcher's parts in the proportions of the team of five: 0.5 result, 0.4 process, 0.1 format. */
   "o-researcher": { ...plain, weights: { exactMatch: 0.5, process: 0.4, format: 0.1 } },
+  /** The team of five itself. Past its rounds the whole episode is worth 0. */
+  team: {
+    ...plain,
+    weights: { exactMatch: 0.5, teamProcess: 0.4, teamFormat: 0.1 },
+    requires: ["converged"],
+  },
 } satisfies Record<string, RewardPreset>;
 
 /** One row, with every key of its kind. */

@@ -7,11 +7,16 @@ export const atStep = (score: Scorer, step: number): Scorer => score.at?.(step) 
 
 /** A scorer whose results are changed; what it fetches, and how it sees steps and groups, stays. */
 export function mapScorer(score: Scorer, change: (scored: Scored) => Scored): Scorer {
-  const { at, prepare, regroup, keepIn, close } = score;
+  const { at, withTurnCredits, reweighed, prepare, regroup, identity, keepIn, close } = score;
   return Object.assign((trajectory: Trajectory) => change(score(trajectory)), {
     ...(at && { at: (step: number) => mapScorer(at(step), change) }),
+    ...(withTurnCredits && { withTurnCredits: () => mapScorer(withTurnCredits(), change) }),
+    ...(reweighed && {
+      reweighed: (factors: Readonly<Record<string, number>>) => mapScorer(reweighed(factors), change),
+    }),
     ...(prepare && { prepare }),
     ...(regroup && { regroup: (members: readonly Scored[]) => regroup(members).map(change) }),
+    ...(identity && { identity }),
     ...(keepIn && { keepIn }),
     ...(close && { close }),
   });

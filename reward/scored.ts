@@ -1,4 +1,4 @@
-import type { Trajectory } from "../rollout/trajectory.ts";
+import type { TokenUsage, Trajectory } from "../rollout/trajectory.ts";
 
 /** A trajectory with its reward. Every part is kept raw; `reward` is their combination. */
 export interface Scored extends Trajectory {
@@ -8,6 +8,10 @@ export interface Scored extends Trajectory {
   readonly reward: number;
   /** The judged answer as written (the last one), or undefined when there is none. */
   readonly prediction?: string;
+  /** Tokens that its judge took, where one was asked and its server counts them. */
+  readonly judging?: TokenUsage;
+  /** What each turn was worth, [sequences][policy segments]; only of a scorer `withTurnCredits`. */
+  readonly turnCredits?: readonly (readonly number[])[];
 }
 
 /**
@@ -18,6 +22,10 @@ export interface Scorer {
   (trajectory: Trajectory): Scored;
   /** The same with the weights as they are after `step` updates. Called by itself a scorer weighs as at 0. */
   readonly at?: (step: number) => Scorer;
+  /** The same that also says what each turn was worth. Absent where it cannot. */
+  readonly withTurnCredits?: () => Scorer;
+  /** The same with the weights of some parts multiplied. Absent where there are no weights. */
+  readonly reweighed?: (factors: Readonly<Record<string, number>>) => Scorer;
   /**
    * Fetches what scoring these needs from outside (a judge's verdicts). Resolves with why, for those that cannot be scored.
    * @throws RewardError when nothing more may be fetched; the signal's reason when aborted
@@ -28,6 +36,8 @@ export interface Scorer {
   ) => Promise<ReadonlyMap<Trajectory, string>>;
   /** Rewards that depend on the group, from its scored members: the same members in the same order. */
   readonly regroup?: (members: readonly Scored[]) => Scored[];
+  /** What its numbers depend on, for manifests (identity.ts). */
+  readonly identity?: Readonly<Record<string, string | number | boolean>>;
   /** Keeps what is fetched in this folder. */
   readonly keepIn?: (folder: string) => void;
   readonly close?: () => void;

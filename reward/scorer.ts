@@ -5,12 +5,15 @@ import { isPolicyOutcome, type Trajectory } from "../rollout/trajectory.ts";
 import { type Gold, goldOf } from "./answers.ts";
 import type { RewardConfig } from "./config.ts";
 import { Facts } from "./facts.ts";
+import { scorerIdentity } from "./identity.ts";
 import { openJudge } from "./judge.ts";
 import { judgeOf } from "./judge-part.ts";
 import { normalizerOf } from "./normalize.ts";
+import { basicParts, basicsOf } from "./parts.ts";
 import { type OwnPart, planOf } from "./plan.ts";
 import type { Scored, Scorer } from "./scored.ts";
-import { weigh, weighGroup } from "./weigh.ts";
+import { creditsOf } from "./turn-credit.ts";
+import { reweighed, type Weighing, type WeightFactors, weigh, weighGroup } from "./weigh.ts";
 
 export type { OwnPart } from "./plan.ts";
 
@@ -22,7 +25,8 @@ export type { OwnPart } from "./plan.ts";
  */
 export function makeScorer(config: RewardConfig, own: Readonly<Record<string, OwnPart>> = {}): Scorer {
   const plan = planOf(config, own);
-  const { weighing, options } = plan;
+  const { options } = plan;
+  const others = plan.parts.filter(([name]) => !Object.hasOwn(basicParts, name));
   const normalizer = normalizerOf(config.normalizer);
   const judge = plan.judged ? openJudge(judgeConfigOf(config)) : undefined;
   const judged = judge && judgeOf(judge, judgeConfigOf(config));
@@ -38,7 +42,7 @@ export function makeScorer(config: RewardConfig, own: Readonly<Record<string, Ow
   const factsOf = (trajectory: Trajectory) =>
     new Facts(trajectory, { gold: goldFor(trajectory.task), normalizer, extraction: config.extraction });
 
-  const score = (trajectory: Trajectory, step: number): Scored => {
+  const score = (trajectory: Trajectory, step: number, credited: boolean, weighing: Weighing): Scored => {
     checkScorable(trajectory);
     const facts = factsOf(trajectory);
     if (facts.gold.answers.length === 0)
@@ -47,17 +51,24 @@ export function makeScorer(config: RewardConfig, own: Readonly<Record<string, Ow
         where: `task ${trajectory.task.id}`,
         next: "Read the questions with the reward's normaliser: it leaves such questions out and names them.",
       });
-    const parts: Record<string, number> = {};
-    for (const [name, part] of plan.parts) parts[name] = finite(name, part(facts, options), trajectory);
+    const parts: Record<string, number> = basicsOf(facts);
+    for (const [name, part] of others) parts[name] = finite(name, part(facts, options), trajectory);
     if (judged) parts.judge = finite("judge", judged.value(facts), trajectory);
     const reward = weigh(parts, weighing, step, () => nameOf(trajectory));
     const { prediction } = facts;
-    return withScore(trajectory, parts, reward, prediction);
+    const judging = judged?.usage(facts);
+    const plain = withScore(trajectory, parts, reward, prediction);
+    const scored = judging === undefined ? plain : { ...plain, judging };
+    return credited ? { ...scored, turnCredits: creditsOf(facts) } : scored;
   };
 
-  const scorerAt = (step: number): Scorer =>
-    Object.assign((trajectory: Trajectory) => score(trajectory, step), {
-      at: scorerAt,
+  const identity = scorerIdentity(config, plan);
+  const scorerAt = (step: number, credited: boolean, weighing: Weighing): Scorer =>
+    Object.assign((trajectory: Trajectory) => score(trajectory, step, credited, weighing), {
+      at: (other: number) => scorerAt(other, credited, weighing),
+      withTurnCredits: () => scorerAt(step, true, weighing),
+      reweighed: (factors: WeightFactors) => scorerAt(step, credited, reweighed(weighing, factors)),
+      identity,
       ...(weighing.combination === "gdpo" && {
         regroup: (members: readonly Scored[]) => {
           if (members.length < 2) return [...members];
@@ -83,7 +94,7 @@ export function makeScorer(config: RewardConfig, own: Readonly<Record<string, Ow
           close: () => judge.close(),
         }),
     });
-  return scorerAt(0);
+  return scorerAt(0, false, plan.weighing);
 }
 
 /**

@@ -15,6 +15,20 @@ export function weightAt(weight: Weight, step: number): number {
   return from + (to - from) * scheduleShapes[shape](share);
 }
 
+/** What the weights of some parts are multiplied by. */
+export type WeightFactors = Readonly<Record<string, number>>;
+
+/** The same with some weights multiplied, schedules as a whole; parts that do not count are passed over. */
+export function reweighed(weighing: Weighing, factors: WeightFactors): Weighing {
+  const times = (weight: Weight, by: number): Weight =>
+    typeof weight === "number" ? weight * by : { ...weight, from: weight.from * by, to: weight.to * by };
+  const weights = Object.entries(weighing.weights).map(([name, weight]) => [
+    name,
+    Object.hasOwn(factors, name) ? times(weight, factors[name] as number) : weight,
+  ]);
+  return { ...weighing, weights: Object.fromEntries(weights) as Weighing["weights"] };
+}
+
 /** Every part whose raw value decides something. */
 export function partsOf({ weights, gates }: Weighing): string[] {
   const asked = Object.keys(weights).flatMap((name) => [

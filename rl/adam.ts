@@ -17,6 +17,8 @@ export interface AdamState {
   readonly step: number;
   readonly mu: Params;
   readonly nu: Params;
+  /** Updates made of each adapter, where there are several: a frozen one is corrected for its own few. Absent is 0. */
+  readonly steps?: Readonly<Record<string, number>>;
 }
 
 /** Numbers that change with every update, so they are inputs of the graph and never constants. */

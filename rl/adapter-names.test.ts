@@ -30,13 +30,19 @@ test("two runs of one name have nothing in common", () => {
 
 test("a run takes its own whole names only, of every incarnation", () => {
   const { ours, run, of, probe } = claim("a", "x.y");
-  for (const name of [of(0, 0), of(12, 3), probe(1), `${run}-r99-v4`]) expect(ours(name)).toBe(true);
+  for (const name of [
+    ...[of(0, 0), of(12, 3), probe(1), `${run}-r99-v4`],
+    ...[of(2, 0, "verifier"), of(2, 1, "planner-2")],
+  ])
+    expect(ours(name)).toBe(true);
   for (const name of [
     ...[
       run,
       `${run}-v4`,
       `${run}-r1-r2-v4`,
       `${run}-r1-v4-r1-v0`,
+      `${run}-r1-v4-verifier-0be4af29-r1-v0`,
+      `${run}-r1-v4-Verifier`,
       `other-${of(0, 0)}`,
       `${of(0, 0)}x`,
       "base",

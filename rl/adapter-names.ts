@@ -10,8 +10,11 @@ export interface AdapterNames {
   readonly run: string;
   /** How often the run has been started, from 1. */
   readonly incarnation: number;
-  /** `attempt` counts from 0: a load that failed may have left its name somewhere. */
-  of(version: number, attempt: number): string;
+  /**
+   * `attempt` counts from 0: a load that failed may have left its name somewhere. `adapter` is which of a policy of several
+   * it is: lower-case letters, digits and dashes.
+   */
+  of(version: number, attempt: number, adapter?: string): string;
   /** The synthetic adapter. */
   probe(attempt: number): string;
   /** Did this run give the name, in this or an earlier incarnation? */
@@ -36,11 +39,15 @@ export function claimNames(folder: string, name: string): AdapterNames {
   const prefix = `${run}-r${incarnation}`;
   const suffix = (attempt: number) => (attempt > 0 ? `.${attempt}` : "");
   // Whole names only: the run `a` must not take those of a run `a-r1`.
-  const own = new RegExp(`^${run.replace(/[^A-Za-z0-9_-]/g, "\\$&")}-r\\d+-(v\\d+|probe)(\\.\\d+)?$`);
+  const literal = run.replace(/[^A-Za-z0-9_-]/g, "\\$&");
+  // What goes on with an incarnation is the name of another run.
+  const adapter = "(?!.*-r\\d+-(v\\d|probe))-[a-z][a-z0-9-]*";
+  const own = new RegExp(`^${literal}-r\\d+-(v\\d+(${adapter})?|probe)(\\.\\d+)?$`);
   return {
     run,
     incarnation,
-    of: (version, attempt) => `${prefix}-v${version}${suffix(attempt)}`,
+    of: (version, attempt, adapter) =>
+      `${prefix}-v${version}${adapter === undefined ? "" : `-${adapter}`}${suffix(attempt)}`,
     probe: (attempt) => `${prefix}-probe${suffix(attempt)}`,
     ours: (other) => own.test(other),
   };

@@ -10,8 +10,8 @@ export interface Shelved {
   /** Its folder here. */
   readonly path: string;
   readonly version: number;
-  /** Its place among the versions published, from 0. */
-  readonly order: number;
+  /** Place of the last version that it is of among those published, from 0: what is not trained is of many. */
+  order: number;
   /** How many use it. */
   leases: number;
 }
@@ -19,6 +19,8 @@ export interface Shelved {
 /** The versions that servers hold: unloaded when they are too old for anybody, their folders removed only after that. */
 export interface AdapterShelf {
   add(entry: Shelved): void;
+  /** A version is published whole: its place. */
+  advance(order: number): void;
   /** Unloads one adapter and removes its folder; a failure is told and leaves the folder. */
   discard(entry: Pick<Shelved, "name" | "path">): Promise<void>;
   /** Unloads, in the background, what nobody uses and what is older than allowed. What fails is tried again with the next. */
@@ -68,9 +70,9 @@ export function adapterShelf(o: {
   };
 
   return {
-    add(entry) {
-      loaded.add(entry);
-      newest = entry.order;
+    add: (entry) => void loaded.add(entry),
+    advance(order) {
+      newest = order;
     },
     async discard({ name, path }) {
       if (await unload(name)) removeAdapterFolder(path);

@@ -1,6 +1,7 @@
 import type { Task } from "../datasets/task.ts";
 import { scoreGroups } from "../reward/score-all.ts";
 import type { Scored, Scorer } from "../reward/scored.ts";
+import { type TeamRules, watchTeam } from "../reward/team/watch.ts";
 import type { Rolled } from "../rollout/groups.ts";
 import { refill } from "../rollout/refill.ts";
 import type { Group, Trajectory } from "../rollout/trajectory.ts";
@@ -38,6 +39,8 @@ export async function collect(o: {
   /** Plays G episodes of each task. */
   readonly roll: (tasks: readonly Task[], refill: number) => Promise<Rolled>;
   readonly score: Scorer;
+  /** Acts on a team's episodes before they are judged. */
+  readonly rules?: TeamRules | undefined;
   /** Ends what a reward waits for. */
   readonly signal?: AbortSignal;
   readonly algorithm: Pick<Algorithm, "filter" | "filterMetric">;
@@ -55,9 +58,11 @@ export async function collect(o: {
       const rolled = await o.roll(tasks, number);
       const scoring = o.clock();
       const scored = await scoreGroups(o.score, [...rolled.groups, ...rolled.tooFew], o.signal);
-      const judged = scored.groups.map((group): Judged => {
-        return { group, verdict: judge(group.members, o.algorithm) };
-      });
+      const { groups, dropped } = o.rules ? watchTeam(scored.groups, o.rules) : { ...scored, dropped: [] };
+      const judged = [
+        ...groups.map((group): Judged => ({ group, verdict: judge(group.members, o.algorithm) })),
+        ...dropped.map((group): Judged => ({ group, verdict: "hack" })),
+      ];
       failed.push(...rolled.leftOut, ...scored.failed);
       retries += rolled.retried.length;
       seconds.rollout += scoring - began;

@@ -3,12 +3,20 @@ import { filePath } from "../core/path-schema.ts";
 import { hopMixConfig } from "../datasets/config.ts";
 import { episodeFormats } from "../datasets/episodes/formats.ts";
 import { type ExpertPreset, expertPresets } from "../env/experts/habits.ts";
+import { type TeamPreset, teamPresets } from "../env/team/experts/expert.ts";
+import { roleNames } from "../env/team/roles.ts";
 import type { ImportanceMode } from "./importance.ts";
+import { interventionsConfig } from "./interventions/config.ts";
 import { type Algorithm, type PresetName, presets } from "./presets.ts";
 import { type ImportanceConfig, importanceConfig, paceConfig } from "./remote-config.ts";
+import { teamLearningConfig } from "./team-config.ts";
 
 const names = Object.keys(presets) as [PresetName, ...PresetName[]];
-const habits = Object.keys(expertPresets) as [ExpertPreset, ...ExpertPreset[]];
+type AnyHabits = ExpertPreset | TeamPreset;
+const habits = [...new Set([...Object.keys(expertPresets), ...Object.keys(teamPresets)])] as [
+  AnyHabits,
+  ...AnyHabits[],
+];
 const positive = z.number().positive();
 
 export const scheduleConfig = z.strictObject({
@@ -50,6 +58,13 @@ export const rlConfig = z
       .min(0)
       .default(100)
       .describe("Updates of the policy's rollouts: one step samples, scores and learns once."),
+    sampledTokens: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        "Training ends after the step in which the tokens sampled so far by the policy reach this, episodes that nothing was learnt from included; `steps` is then the most. Schedules still count steps. Default: `steps` alone.",
+      ),
     updatesPerStep: z
       .int()
       .min(1)
@@ -105,10 +120,23 @@ export const rlConfig = z
       .min(1)
       .default(100)
       .describe("Tokens before overlongTokens over which it grows from 0; at most overlongTokens."),
+    turnCredit: z
+      .number()
+      .min(0)
+      .default(0)
+      .describe(
+        "Weight of credit by turn: a turn's advantage is its episode's plus this times (the turn's credit − the mean over all turns of its group). Needs searches on record and `supporting_ids` in the training questions; 0 is off.",
+      ),
+    team: teamLearningConfig
+      .optional()
+      .describe("How the roles of a team learn together: credit of unequal calls, and who learns when."),
     importance: importanceConfig
       .prefault({})
       .describe("What is done about the gap between the sampler's probabilities and the trainer's."),
     ...paceConfig,
+    interventions: interventionsConfig
+      .prefault({})
+      .describe("What the run does by itself when a collapse begins; every rule is off unless it is named."),
     schedule: scheduleConfig.prefault({}).describe("Learning rate over the steps."),
     optimizer: optimizerConfig.prefault({}).describe("AdamW."),
     slots: z
@@ -125,6 +153,15 @@ export const rlConfig = z
     {
       path: ["overlongBuffer"],
       message: "at most overlongTokens",
+    },
+  )
+  .refine(
+    ({ turnCredit, preset, advantage = presets[preset].advantage }) =>
+      turnCredit === 0 || advantage !== "correct",
+    {
+      path: ["turnCredit"],
+      message:
+        "`advantage: correct` imitates right episodes whole, so no turn of them can count less: set turnCredit to 0, or choose another advantage",
     },
   );
 export type RlConfig = z.infer<typeof rlConfig>;
@@ -143,7 +180,16 @@ const demonstrations = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("experts"),
-      habits: z.enum(habits).default("clean").describe("Which scripted demonstrators: clean, hasty, random."),
+      habits: z
+        .enum(habits)
+        .default("clean")
+        .describe("Which scripted demonstrators: clean, hasty, random; of a team: clean, careful, hasty."),
+      vary: z
+        .boolean()
+        .default(false)
+        .describe(
+          "A team: leave roles out now and then, another set in each episode, so that one policy learns every make-up of the team.",
+        ),
     }),
     z.strictObject({
       kind: z.literal("trajectories"),
@@ -163,10 +209,19 @@ const demonstrations = z
   .prefault({ kind: "experts" })
   .describe("Where demonstrations come from.");
 
+const learn = z
+  .array(z.enum(roleNames))
+  .min(1)
+  .optional()
+  .describe(
+    "Roles of a team whose turns are learnt from; all unless given. The adapters of the others get no update.",
+  );
+
 export const sftConfig = z.strictObject({
   steps: z.int().min(0).default(0).describe("Supervised steps before RL; 0 skips the warm-up."),
   source: demonstrations,
   hopMix,
+  learn,
   slots: z.int().min(16).default(4096).describe("Token slots of one step, padding included."),
   observationWeight: z
     .number()
@@ -182,6 +237,7 @@ export const sftConfig = z.strictObject({
         steps: z.int().min(1).describe("Supervised steps of this stage."),
         source: demonstrations,
         hopMix,
+        learn,
         schedule: scheduleConfig.prefault(sftSchedule),
       }),
     )
@@ -211,7 +267,7 @@ export function importanceOf(
 }
 
 /** One stage of the warm-up, with the step it begins at. */
-export interface SftStage extends Pick<SftConfig, "steps" | "source" | "hopMix" | "schedule"> {
+export interface SftStage extends Pick<SftConfig, "steps" | "source" | "hopMix" | "schedule" | "learn"> {
   readonly from: number;
 }
 

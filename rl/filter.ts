@@ -16,6 +16,8 @@ export type Verdict =
   | "tie"
   /** Under any filter: fewer than two members are left (the others failed by infrastructure), so there is no baseline. */
   | "tooFew"
+  /** Under any filter: no group of its own, but the members of one that a hack detector took out (reward.hacks). */
+  | "hack"
   /** Under any filter: sampled by a version that is too old by now, or by several. */
   | "stale";
 

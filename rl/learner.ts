@@ -1,192 +1,81 @@
-import type { Tensor } from "@tensorflow/tfjs-core";
-import * as tf from "@tensorflow/tfjs-core";
-import { zip } from "../core/zip.ts";
-import type { Arr, Params } from "../engine/array.ts";
-import type { Engine } from "../engine/engine.ts";
-import { entropyOf, gatherRows, targetLogprobs } from "../engine/ops.ts";
-import { type AdamState, adamScalars, adamStart, adamStep, type OptimizerConfig, scalar } from "./adam.ts";
-import { checkUpdate } from "./diverged.ts";
-import {
-  fillBatch,
-  type MicroBatch,
-  type Picked,
-  pickPositions,
-  planBatches,
-  unfill,
-  type WeightedRow,
-} from "./micro-batch.ts";
-import { hiddenStates, logitsOf } from "./policy/forward.ts";
+import { InvariantError } from "../core/errors.ts";
+import type { Params } from "../engine/array.ts";
+import { type AdamState, adamStart } from "./adam.ts";
+import { type LearnStep, type LearnStepOptions, learnStep, type UpdateReport } from "./learn-step.ts";
+import type { WeightedRow } from "./micro-batch.ts";
+import { joinParams, paramsOf } from "./policy/adapters.ts";
 import type { Policy } from "./policy/policy.ts";
-import { type KlName, klTerms, type SurrogateName, surrogates } from "./surrogate.ts";
 
-export interface LossConfig {
-  readonly surrogate: SurrogateName;
-  readonly kl: KlName;
-  readonly klCoefficient: number;
-  readonly clipLow: number;
-  readonly clipHigh: number;
-  readonly entropyCoefficient: number;
-}
-
-/**
- * What one update did. Token lists are [rows][T] in nats, of the weights before the step and at the sampling temperature.
- * Index 0 is 0: nothing predicts it. From `largeVocabulary` on so is every token that neither counts nor weighs anything.
- */
-export interface UpdateReport {
-  /** Σ w·ℓ over the update, without the KL and entropy terms (`lossTerms` has those). */
-  readonly policyLoss: number;
-  /** Global L2 norm before clipping. */
-  readonly gradNorm: number;
-  /** log π_θ of each token. */
-  readonly logprobs: readonly (readonly number[])[];
-  /** Entropy of the distribution that each token was drawn from. */
-  readonly entropies: readonly (readonly number[])[];
-  /** Token slots computed, padding included. */
-  readonly slots: number;
-}
+export type { LossConfig, UpdateReport } from "./learn-step.ts";
 
 /** Owns the weights that learn and the optimiser's state; computes gradients and steps. */
 export interface Learner {
   readonly policy: Policy;
   readonly optimizer: AdamState;
   /**
-   * Accumulates the gradient over micro-batches on the device, clips, steps; the policy's version rises by one.
+   * Accumulates the gradient over micro-batches on the device, clips, steps; the policy's version rises by one. Of
+   * several adapters each takes a step of its own on its own rows, and those without rows stay as they are, bit for bit.
    * @throws DivergedError when loss, gradient or new weights are no numbers; the policy is then the one before
    */
   update(
     rows: readonly WeightedRow[],
     o: { temperature: number; learningRate: number },
   ): Promise<UpdateReport>;
-  /** log π of each token under `trainable` (default: the present weights), [rows][T] as in UpdateReport. */
+  /**
+   * log π of each token under `trainable` (default: the present weights), [rows][T] as in UpdateReport. A row that names
+   * no adapter is computed under `trainable` as it is.
+   */
   logprobs(rows: readonly WeightedRow[], temperature: number, trainable?: Params): Promise<number[][]>;
 }
 
-type Named = Record<string, Tensor>;
-type LossScalars = {
-  inverseTemperature: Arr;
-  clipLow: Arr;
-  clipHigh: Arr;
-  klCoefficient: Arr;
-  entropyCoefficient: Arr;
-};
+export function createLearner(
+  o: LearnStepOptions & { readonly policy: Policy; readonly state?: AdamState },
+): Learner {
+  const steps = learnStep(o);
+  const state = o.state ?? adamStart(o.policy.trainable);
+  const { adapters } = o.policy;
+  return adapters ? ofSeveral(steps, o.policy, state, adapters) : ofOne(steps, o.policy, state);
+}
 
-/** From this vocabulary on, logits are computed only where they are needed: [B·T, V] is then most of the memory. */
-const largeVocabulary = 4096;
-
-type Tensors<T> = { [K in keyof T]: Tensor };
-
-export function createLearner(o: {
-  engine: Engine;
-  policy: Policy;
-  loss: LossConfig;
-  optimizer: OptimizerConfig;
-  /** Token slots of one micro-batch, padding included. */
-  slots: number;
-  state?: AdamState;
-  /** The config's key of the learning rate, for what to do when training diverges; default RL's. */
-  rateKey?: string;
-  /** Least vocabulary for which logits are computed only at the positions that need them. */
-  pickFrom?: number;
-}): Learner {
-  const { engine, loss, slots, pickFrom = largeVocabulary, rateKey = "rl.schedule.learningRate" } = o;
-  const { config, lora, frozen } = o.policy;
-  const fresh = adamStart(o.policy.trainable);
-  let policy = o.policy;
-  let adam: AdamState = o.state ?? fresh;
-
-  /** What the graph needs to pick positions; {} where it computes them all. */
-  const pick = (batch: MicroBatch): Picked | Record<string, never> =>
-    config.vocabSize >= pickFrom ? pickPositions(batch) : {};
-
-  /** Log-probability of each target and entropy at each position, [B, T]; 0 at positions that were not picked. */
-  const forward = (
-    params: Named,
-    { ids, targets }: { ids: Tensor; targets: Tensor },
-    picked: Tensors<Picked> | Record<string, never>,
-    inverseTemperature: Tensor,
-  ) => {
-    const hidden = hiddenStates(config, params, ids, lora ? { lora } : {}); // [B·T, D]
-    const at = "positions" in picked ? (picked as Tensors<Picked>) : undefined;
-    const read = at ? gatherRows(hidden, at.positions) : hidden; // [N, D]
-    // The temperature goes over [N, D] instead of [N, V]: the head is linear.
-    const z = logitsOf(config, params, tf.mul(read, inverseTemperature)); // [N, V]
-    const back = (values: Tensor) => {
-      if (!at) return tf.reshape(values, ids.shape);
-      const table = tf.reshape(tf.concat([values, tf.zeros([1])]), [values.size + 1, 1]);
-      return tf.reshape(gatherRows(table, at.places), ids.shape);
-    };
-    return {
-      logprobs: back(targetLogprobs(z, at ? at.targets : tf.reshape(targets, [-1])).logprobs),
-      entropies: back(entropyOf(z)),
-    };
-  };
-
-  const gradStep = engine.jit(
-    "grad",
-    (
-      trainable: Named,
-      fixed: Named,
-      sum: Named,
-      batch: Tensors<MicroBatch>,
-      picked: Tensors<Picked> | Record<string, never>,
-      s: Tensors<LossScalars>,
-    ) => {
-      const names = Object.keys(trainable);
-      let aux = {} as { policyLoss: Tensor; logprobs: Tensor; entropies: Tensor };
-      const { grads } = tf.valueAndGrads((...weights: Tensor[]) => {
-        const params = { ...fixed, ...Object.fromEntries(zip(names, weights)) };
-        const { logprobs, entropies } = forward(params, batch, picked, s.inverseTemperature);
-        const tokenLoss = surrogates[loss.surrogate]({
-          logprobs,
-          old: batch.old,
-          advantages: batch.advantages,
-          mask: batch.mask,
-          clipLow: s.clipLow,
-          clipHigh: s.clipHigh,
-        });
-        const policyLoss = tf.sum(tf.mul(tokenLoss, batch.weights));
-        let total = policyLoss as Tensor;
-        if (loss.kl !== "none") {
-          const delta = tf.mul(tf.sub(logprobs, batch.reference), batch.mask);
-          total = tf.add(
-            total,
-            tf.mul(tf.sum(tf.mul(klTerms[loss.kl](delta), batch.weights)), s.klCoefficient),
-          );
-        }
-        if (loss.entropyCoefficient !== 0)
-          total = tf.sub(total, tf.mul(tf.sum(tf.mul(entropies, batch.weights)), s.entropyCoefficient));
-        aux = { policyLoss: tf.keep(policyLoss), logprobs: tf.keep(logprobs), entropies: tf.keep(entropies) };
-        return total as tf.Scalar;
-      })(names.map((n) => trainable[n]!));
-      const added: Named = {};
-      for (const [n, g] of zip(names, grads)) added[n] = tf.add(sum[n]!, g);
-      return { sum: added, ...aux };
+function ofOne(steps: LearnStep, start: Policy, state: AdamState): Learner {
+  let [policy, adam] = [start, state];
+  return {
+    get policy() {
+      return policy;
     },
-  );
+    get optimizer() {
+      return adam;
+    },
+    async update(rows, settings) {
+      const { trainable } = policy;
+      const next = await steps.step(rows, { trainable, adam }, settings);
+      adam = next.adam;
+      policy = { ...policy, trainable: next.trainable, version: policy.version + 1 };
+      return next.report;
+    },
+    logprobs: (rows, temperature, trainable = policy.trainable) =>
+      steps.logprobs(rows, temperature, trainable),
+  };
+}
 
-  const applyStep = engine.jit(
-    "apply",
-    (
-      weights: Named,
-      grads: Named,
-      mu: Named,
-      nu: Named,
-      s: { learningRate: Tensor; correction1: Tensor; correction2: Tensor },
-    ) => adamStep(weights, grads, mu, nu, s, o.optimizer),
-  );
+/** Each adapter with weights and moments of its own, all through the same graphs. */
+function ofSeveral(steps: LearnStep, start: Policy, state: AdamState, adapters: readonly string[]): Learner {
+  let [policy, adam] = [start, state];
 
-  const logprobStep = engine.jit(
-    "logprobs",
-    (
-      trainable: Named,
-      fixed: Named,
-      batch: { ids: Tensor; targets: Tensor },
-      picked: Tensors<Picked> | Record<string, never>,
-      inverseTemperature: Tensor,
-    ) => forward({ ...fixed, ...trainable }, batch, picked, inverseTemperature).logprobs,
-  );
-
-  const lengthsOf = (rows: readonly WeightedRow[]) => rows.map((r) => r.tokens.length);
+  /** Places of each adapter's rows, in the order of the adapters. */
+  const deal = (rows: readonly WeightedRow[]) => {
+    const stranger = rows.find(({ adapter }) => adapter === undefined || !adapters.includes(adapter));
+    if (stranger)
+      throw new InvariantError({
+        what: "a row of an adapter that the policy has not",
+        got: stranger.adapter ?? "no adapter",
+        expected: adapters.join(", "),
+      });
+    return adapters.flatMap((adapter) => {
+      const places = rows.flatMap((row, i) => (row.adapter === adapter ? [i] : []));
+      return places.length === 0 ? [] : [{ adapter, places, rows: places.map((i) => rows[i]!) }];
+    });
+  };
 
   return {
     get policy() {
@@ -195,64 +84,53 @@ export function createLearner(o: {
     get optimizer() {
       return adam;
     },
-    async update(rows, { temperature, learningRate }) {
-      const scalars: LossScalars = {
-        inverseTemperature: scalar(1 / temperature),
-        clipLow: scalar(loss.clipLow),
-        clipHigh: scalar(loss.clipHigh),
-        klCoefficient: scalar(loss.klCoefficient),
-        entropyCoefficient: scalar(loss.entropyCoefficient),
-      };
-      const lengths = lengthsOf(rows);
-      const logprobs: number[][] = new Array(rows.length);
-      const entropies: number[][] = new Array(rows.length);
-      let sum: Params = fresh.mu;
-      let policyLoss = 0;
-      let computed = 0;
-      for (const block of planBatches(lengths, slots)) {
-        const batch = fillBatch(block, rows, config.padId ?? 0);
-        const out = await gradStep(policy.trainable, frozen, sum, batch, pick(batch), scalars);
-        sum = out.sum;
-        policyLoss += out.policyLoss.data[0]!;
-        computed += block.B * block.T;
-        unfill(block, out.logprobs.data, lengths, (row, values) => {
-          logprobs[row] = values;
-        });
-        unfill(block, out.entropies.data, lengths, (row, values) => {
-          entropies[row] = values;
+    async update(rows, settings) {
+      const sets = setsOf(policy.trainable, adapters);
+      const moments = { mu: setsOf(adam.mu, adapters), nu: setsOf(adam.nu, adapters) };
+      const counts = Object.fromEntries(adapters.map((adapter) => [adapter, adam.steps?.[adapter] ?? 0]));
+      const all = new Array<{ logprobs: readonly number[]; entropies: readonly number[] }>(rows.length);
+      const each: Record<string, UpdateReport> = {};
+      for (const { adapter, places, rows: own } of deal(rows)) {
+        const from = { step: counts[adapter]!, mu: moments.mu[adapter]!, nu: moments.nu[adapter]! };
+        const next = await steps.step(own, { trainable: sets[adapter]!, adam: from }, settings);
+        const { report } = next;
+        sets[adapter] = next.trainable;
+        moments.mu[adapter] = next.adam.mu;
+        moments.nu[adapter] = next.adam.nu;
+        counts[adapter] = next.adam.step;
+        each[adapter] = report;
+        places.forEach((place, i) => {
+          all[place] = { logprobs: report.logprobs[i]!, entropies: report.entropies[i]! };
         });
       }
-      const t = adam.step + 1;
-      const next = await applyStep(
-        policy.trainable,
-        sum,
-        adam.mu,
-        adam.nu,
-        adamScalars(t, learningRate, o.optimizer),
-      );
-      const gradNorm = next.gradNorm.data[0]!;
-      checkUpdate({ policyLoss, gradNorm, weights: next.weights, updates: adam.step, rateKey });
-      adam = { step: t, mu: next.mu, nu: next.nu };
-      policy = { ...policy, trainable: next.weights, version: policy.version + 1 };
-      return { policyLoss, gradNorm, logprobs, entropies, slots: computed };
+      // All of them or none: what diverges above leaves everything as it was.
+      adam = { step: adam.step + 1, mu: joinParams(moments.mu), nu: joinParams(moments.nu), steps: counts };
+      policy = { ...policy, trainable: joinParams(sets), version: policy.version + 1 };
+      const reports = Object.values(each);
+      const sum = (f: (report: UpdateReport) => number) => reports.reduce((n, report) => n + f(report), 0);
+      return {
+        policyLoss: sum((report) => report.policyLoss),
+        gradNorm: Math.sqrt(sum(({ gradNorm }) => gradNorm ** 2)),
+        logprobs: all.map(({ logprobs }) => logprobs),
+        entropies: all.map(({ entropies }) => entropies),
+        slots: sum(({ slots }) => slots),
+        adapters: each,
+      };
     },
     async logprobs(rows, temperature, trainable = policy.trainable) {
-      const lengths = lengthsOf(rows);
-      const out: number[][] = new Array(rows.length);
-      for (const block of planBatches(lengths, slots)) {
-        const batch = fillBatch(block, rows, config.padId ?? 0);
-        const values = await logprobStep(
-          trainable,
-          frozen,
-          { ids: batch.ids, targets: batch.targets },
-          pick(batch),
-          scalar(1 / temperature),
-        );
-        unfill(block, values.data, lengths, (row, list) => {
-          out[row] = list;
+      if (rows.every(({ adapter }) => adapter === undefined))
+        return steps.logprobs(rows, temperature, trainable);
+      const out = new Array<number[]>(rows.length);
+      for (const { adapter, places, rows: own } of deal(rows)) {
+        const lists = await steps.logprobs(own, temperature, paramsOf(trainable, adapter));
+        places.forEach((place, i) => {
+          out[place] = lists[i]!;
         });
       }
       return out;
     },
   };
 }
+
+const setsOf = (params: Params, adapters: readonly string[]): Record<string, Params> =>
+  Object.fromEntries(adapters.map((adapter) => [adapter, paramsOf(params, adapter)]));

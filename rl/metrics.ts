@@ -1,5 +1,6 @@
 import type { Scored } from "../reward/scored.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
+import { collapseSigns } from "./interventions/signs.ts";
 import { clipRules, maxLogRatio } from "./reference/surrogate.ts";
 import type { Row } from "./row.ts";
 import type { SurrogateName } from "./surrogate.ts";
@@ -48,7 +49,9 @@ export function tokenStats(
 const mean = (values: readonly number[]) =>
   values.length === 0 ? 0 : values.reduce((a, b) => a + b, 0) / values.length;
 
-export const policyTokens = (t: Trajectory) => tokensOf(t, "policy");
+/** What others played in the policy's place is not its own. */
+export const policyTokens = ({ sequences, ...t }: Trajectory) =>
+  tokensOf({ ...t, sequences: sequences.filter(({ outside }) => !outside) }, "policy");
 export const observationTokens = (t: Trajectory) => tokensOf(t, "observation") + tokensOf(t, "injected");
 export const totalTokens = (t: Trajectory) =>
   t.sequences.reduce((n, s) => n + s.segments.reduce((m, g) => m + g.tokens.length, 0), 0);
@@ -64,6 +67,7 @@ function tokensOf(t: Trajectory, source: string): number {
 export function episodeMetrics(
   scored: readonly Scored[],
   failed: readonly Trajectory[],
+  roleOf?: (seat: string) => string,
 ): Record<string, number> {
   const over = (f: (t: Scored) => number) => mean(scored.map(f));
   const correct = scored.filter((t) => t.parts.exactMatch === 1);
@@ -85,6 +89,7 @@ export function episodeMetrics(
     observation_tokens: over(observationTokens),
     total_tokens: over(totalTokens),
     ...(correct.length > 0 ? { correct_policy_tokens: mean(correct.map(policyTokens)) } : {}),
+    ...collapseSigns(scored, correct, roleOf),
     ...emByHops(scored),
     episodes: scored.length + failed.length,
     infra_frac: failed.length / Math.max(1, scored.length + failed.length),

@@ -96,6 +96,7 @@ export function openPipeline(t: Trainer, from: number, to: number): Pipeline {
       batch: (size, refill) => (deadline.cut.aborted ? [] : t.source.batch(step, size, refill)),
       roll,
       score: atStep(scorerOf(t), step),
+      rules: t.watch?.rules,
       signal: controller.signal,
       algorithm: t.algorithm,
       clock: t.clock,

@@ -3,28 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { EndpointError } from "../rollout/endpoint/error.ts";
-import { type ToyFleet, type ToyServer, toyFleet } from "./fleet-toys.ts";
-import type { Publisher, PublisherOptions } from "./publish.ts";
-import { limits, type PublishToys, PublishWorld, publishToys } from "./publish-toys.ts";
+import { toyFleet } from "./fleet-toys.ts";
+import type { Publisher } from "./publish.ts";
+import { begin, closeToys, end, held, open, openToys, server, toys, world } from "./publish-bench.ts";
+import { limits } from "./publish-toys.ts";
 import { PublishError } from "./retrying.ts";
 
-let toys: PublishToys;
-let world: PublishWorld;
-let server: ToyServer;
-beforeAll(async () => {
-  toys = await publishToys();
-});
-afterAll(() => toys.dispose());
-beforeEach(() => {
-  world = new PublishWorld(toys);
-  server = toys.server();
-});
-afterEach(() => {
-  expect(server.orphans()).toEqual([]);
-  world.remove();
-});
-const open = (fleet: ToyFleet, over: Partial<PublisherOptions> = {}) => world.open(fleet, over);
-const held = () => [...server.held.keys()];
+beforeAll(openToys);
+afterAll(closeToys);
+beforeEach(begin);
+afterEach(end);
 
 describe("failures", () => {
   test("a load that fails is tried again under a name of its own", async () => {

@@ -2,27 +2,14 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ConfigError } from "../core/errors.ts";
 import { EndpointError } from "../rollout/endpoint/error.ts";
-import { type ToyFleet, type ToyServer, toyFleet } from "./fleet-toys.ts";
-import type { PublisherOptions } from "./publish.ts";
-import { canaryTokens, limits, type PublishToys, PublishWorld, publishToys } from "./publish-toys.ts";
+import { toyFleet } from "./fleet-toys.ts";
+import { begin, closeToys, end, held, open, openToys, server, toys, world } from "./publish-bench.ts";
+import { canaryTokens, limits } from "./publish-toys.ts";
 
-let toys: PublishToys;
-let world: PublishWorld;
-let server: ToyServer;
-beforeAll(async () => {
-  toys = await publishToys();
-});
-afterAll(() => toys.dispose());
-beforeEach(() => {
-  world = new PublishWorld(toys);
-  server = toys.server();
-});
-afterEach(() => {
-  expect(server.orphans()).toEqual([]);
-  world.remove();
-});
-const open = (fleet: ToyFleet, over: Partial<PublisherOptions> = {}) => world.open(fleet, over);
-const held = () => [...server.held.keys()];
+beforeAll(openToys);
+afterAll(closeToys);
+beforeEach(begin);
+afterEach(end);
 
 describe("one version after the other", () => {
   test("version 0 is an adapter; the servers are proven to apply adapters; old versions go, folders after them", async () => {

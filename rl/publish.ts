@@ -5,14 +5,16 @@ import { EndpointError } from "../rollout/endpoint/error.ts";
 import type { Fleet } from "../rollout/endpoint/fleet.ts";
 import { writeAdapterFolder } from "./adapter-folder.ts";
 import { type AdapterNames, claimNames } from "./adapter-names.ts";
-import { adapterShelf, type Shelved } from "./adapter-shelf.ts";
+import { adapterShelf } from "./adapter-shelf.ts";
 import { type CanaryReading, ownScores, readCanary, type Score } from "./canary.ts";
 import type { Learner } from "./learner.ts";
+import { paramsOf } from "./policy/adapters.ts";
 import type { LoraConfig } from "./policy/lora.ts";
 import type { Policy } from "./policy/policy.ts";
 import { prepareFleet } from "./prepare-fleet.ts";
 import { proveAdapters } from "./prove-adapters.ts";
 import type { PublishEvent } from "./publish-event.ts";
+import { metricsOf, modelsOf, type Part, same, type Version } from "./publish-parts.ts";
 import type { Lease } from "./remote.ts";
 import { retrying } from "./retrying.ts";
 
@@ -31,7 +33,7 @@ export interface PublisherOptions {
   /** A fixed prompt, [T] with T ≥ 2, and who scores it; without it nobody checks what the servers serve. */
   readonly canary?: { readonly tokens: readonly number[]; readonly score: Score } | undefined;
   readonly maxStaleness: number;
-  /** Adapters of one version; default 1. */
+  /** Adapters of one version, for the servers' slots; default 1. */
   readonly roles?: number;
   readonly config: {
     /** Longest that loading one version may take, retries included. */
@@ -51,8 +53,10 @@ export interface PublisherOptions {
 export interface Publisher {
   readonly names: AdapterNames;
   /**
-   * Writes and loads one version on all servers, and checks it there; nothing where it is the newest already. The first
-   * also proves that the servers apply adapters at all. Resolves with what was measured. @throws PublishError
+   * Writes and loads one version on all servers, and checks it there; nothing where it is the newest already. Of several
+   * adapters each is loaded under a name of its own, but those that are still what they were: the version is to be had when
+   * all are there. The first also proves that the servers apply adapters at all. Resolves with what was measured.
+   * @throws PublishError
    */
   publish(policy: Policy): Promise<Record<string, number>>;
   /** The newest version, kept until it is released. */
@@ -84,8 +88,9 @@ export async function createPublisher(o: PublisherOptions): Promise<Publisher> {
     timeoutMs: config.loadTimeoutMs,
   });
   const attempts = new Map<string, number>();
-  let newest: { entry: Shelved; trainable: Params; scores: number[] | undefined } | undefined;
+  let newest: Version | undefined;
   let published = 0;
+  let proven = false;
 
   const patiently = <T>(what: string, work: (signal: AbortSignal) => Promise<T>) =>
     retrying(what, { ...config, timeoutMs: config.loadTimeoutMs, signal: o.signal, onRetry }, work);
@@ -127,12 +132,16 @@ export async function createPublisher(o: PublisherOptions): Promise<Publisher> {
   };
 
   /** A version that cannot be scored is served all the same: its rollouts are checked against the trainer every step. */
-  const check = async (name: string, scores: number[]): Promise<CanaryReading | undefined> => {
+  const check = async (
+    name: string,
+    scores: number[],
+    previous: number[] | undefined,
+  ): Promise<CanaryReading | undefined> => {
     try {
       const limit = AbortSignal.timeout(config.loadTimeoutMs);
       const signal = o.signal ? AbortSignal.any([limit, o.signal]) : limit;
       const servers = await canary!.score(name, canary!.tokens, signal);
-      return readCanary(servers, scores, newest?.scores);
+      return readCanary(servers, scores, previous);
     } catch (error) {
       if (o.signal?.aborted) throw o.signal.reason;
       if (!(error instanceof EndpointError) && (error as Error).name !== "TimeoutError") throw error;
@@ -141,56 +150,68 @@ export async function createPublisher(o: PublisherOptions): Promise<Publisher> {
     }
   };
 
+  /** One adapter of a version; `adapter` is undefined where it is the only one. */
+  const loadPart = async (version: number, adapter: string | undefined, trainable: Params) => {
+    const before = newest?.parts.get(adapter);
+    if (adapter !== undefined && before && same(before.trainable, trainable)) return { part: before };
+    const scores = canary && (await ownScores(learner, canary.tokens, trainable));
+    if (canary && scores && !proven) await prove(canary, trainable, scores);
+    proven = true;
+    const loaded = await load((attempt) => names.of(version, attempt, adapter), trainable);
+    const part: Part = { entry: { ...loaded, version, order: published, leases: 0 }, trainable, scores };
+    shelf.add(part.entry);
+    return { part, reading: scores && (await check(loaded.name, scores, before?.scores)) };
+  };
+
   return {
     names,
     get newest() {
       return published - 1;
     },
-    async publish({ version, trainable }) {
-      if (newest?.entry.version === version) return {};
-      if (newest && version < newest.entry.version)
+    async publish(policy) {
+      const { version, trainable, adapters } = policy;
+      if (newest?.version === version) return {};
+      if (newest && version < newest.version)
         throw new InvariantError({
           what: "a version was published after a later one",
-          got: `${version} after ${newest.entry.version}`,
+          got: `${version} after ${newest.version}`,
         });
       const began = performance.now();
       // Slots that nobody needs any more are free before another is taken.
       await shelf.settled();
-      const scores = canary && (await ownScores(learner, canary.tokens, trainable));
-      if (canary && scores && !newest) await prove(canary, trainable, scores);
-      const adapter = await load((attempt) => names.of(version, attempt), trainable);
-      const reading = scores && (await check(adapter.name, scores));
-      newest = { entry: { ...adapter, version, order: published++, leases: 0 }, trainable, scores };
-      shelf.add(newest.entry);
+      const parts = new Map<string | undefined, Part>();
+      const readings: CanaryReading[] = [];
+      for (const adapter of adapters ?? [undefined]) {
+        const own = adapter === undefined ? trainable : paramsOf(trainable, adapter);
+        const { part, reading } = await loadPart(version, adapter, own);
+        parts.set(adapter, part);
+        if (reading) readings.push(reading);
+      }
+      const order = published++;
+      for (const { entry } of parts.values()) entry.order = order;
+      newest = { version, order, trainable, parts };
+      shelf.advance(order);
       shelf.retireOld();
-      onEvent({ kind: "published", level: "info", text: adapter.name });
-      return { seconds_publish: (performance.now() - began) / 1e3, ...metricsOf(reading) };
+      for (const { entry } of parts.values())
+        if (entry.version === version) onEvent({ kind: "published", level: "info", text: entry.name });
+      return { seconds_publish: (performance.now() - began) / 1e3, ...metricsOf(readings) };
     },
     lease() {
       if (!newest) throw new InvariantError({ what: "a lease before the first version was published" });
-      const { entry, trainable } = newest;
-      entry.leases++;
+      const { version, order, trainable, parts } = newest;
+      const entries = [...parts.values()].map(({ entry }) => entry);
+      for (const entry of entries) entry.leases++;
       let open = true;
       return {
-        ...{ model: entry.name, version: entry.version, order: entry.order, trainable },
+        ...{ model: entries[0]!.name, version, order, trainable, ...modelsOf(parts) },
         release() {
           if (!open) return;
           open = false;
-          if (--entry.leases === 0) shelf.retireOld();
+          for (const entry of entries) entry.leases--;
+          if (entries.some(({ leases }) => leases === 0)) shelf.retireOld();
         },
       };
     },
     close: () => shelf.clear(),
-  };
-}
-
-function metricsOf(reading: CanaryReading | undefined): Record<string, number> {
-  if (!reading) return {};
-  const { meanAbs, previousMeanAbs, nearerPrevious } = reading;
-  return {
-    "canary/mean_abs": meanAbs,
-    ...(previousMeanAbs === undefined
-      ? {}
-      : { "canary/previous_mean_abs": previousMeanAbs, "canary/nearer_previous": Number(nearerPrevious) }),
   };
 }

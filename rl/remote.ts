@@ -3,8 +3,10 @@ import type { Params } from "../engine/array.ts";
 /** One published version, kept on the servers until it is released. */
 export interface Lease {
   readonly version: number;
-  /** Its name on the servers. */
+  /** Its name on the servers; of several adapters that of the first. */
   readonly model: string;
+  /** Names on the servers by adapter, where the policy has several. */
+  readonly models?: Readonly<Record<string, string>>;
   /** Its place among the versions published, from 0: staleness counts these. */
   readonly order: number;
   /** The weights that learn, as they were. */

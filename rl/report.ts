@@ -1,11 +1,13 @@
 import type { Scored } from "../reward/scored.ts";
-import type { Group } from "../rollout/trajectory.ts";
+import { adapterMetrics } from "./adapter-metrics.ts";
 import type { Collected, Judged } from "./collect.ts";
 import { classify } from "./filter.ts";
 import { lossTerms } from "./loss-terms.ts";
 import { entropyByKind, episodeMetrics, policyTokens, tokenStats } from "./metrics.ts";
 import { stepMismatch } from "./mismatch.ts";
+import type { Lesson } from "./rows.ts";
 import type { Learnt, StepReport, Trainer } from "./trainer.ts";
+import { turnCreditMetrics } from "./turn-credit.ts";
 
 /** Names of the causes as metrics; groups of fewer than two are counted apart, since they say nothing of the policy. */
 const causes = {
@@ -15,11 +17,11 @@ const causes = {
 } as const;
 
 export function reportOf(
-  t: Pick<Trainer, "algorithm" | "config">,
+  t: Pick<Trainer, "algorithm" | "config" | "team">,
   o: {
     step: number;
     collected: Collected;
-    learning: readonly { group: Group<Scored>; advantages: readonly number[] }[];
+    learning: readonly Lesson<Scored>[];
     learnt: readonly Learnt[];
     learningRate: number;
     updateSeconds: number;
@@ -30,23 +32,27 @@ export function reportOf(
   const { sampled: judged, failed, retries, seconds } = o.collected;
   const scored = judged.flatMap((j) => j.group.members);
   const sampled = scored.reduce((n, m) => n + policyTokens(m), 0);
+  const broken = failed.reduce((n, m) => n + policyTokens(m), 0);
   const count = (verdict: Judged["verdict"]) => judged.filter((j) => j.verdict === verdict).length;
   // Rollouts that ran beside an update took no time of their own but what was waited for them.
   const total = (o.more.seconds_rollout_wait ?? seconds.rollout + seconds.reward) + o.updateSeconds;
-  const advantageOf = new Map(o.learning.map(({ group, advantages }) => [group, advantages]));
+  const lessonOf = new Map(o.learning.map((lesson) => [lesson.group, lesson]));
   return {
     step: o.step + 1,
     metrics: {
-      ...episodeMetrics(scored, failed),
+      ...episodeMetrics(scored, failed, t.team?.roleOf),
       ...updateMetrics(t, o.learnt),
       lr: o.learningRate,
       ...zeroSpread(judged, t.algorithm),
+      ...turnCreditMetrics(t.config, scored, o.learning),
       groups_kept: o.learning.length,
       groups_surplus: count("surplus"),
       groups_too_few: count("tooFew"),
       retries,
       batches: o.collected.batches,
       updates: o.learnt.length,
+      ...stageOf(t),
+      sampled_tokens: sampled + broken,
       tokens_per_second: sampled / Math.max(1e-9, total),
       slots: o.learnt.reduce((n, { report }) => n + report.slots, 0),
       seconds_rollout: seconds.rollout,
@@ -57,13 +63,23 @@ export function reportOf(
     trajectories: [
       ...judged.flatMap(({ group, verdict }, g) =>
         group.members.map((trajectory, i) => {
-          const advantage = advantageOf.get(group)?.[i];
-          return { trajectory, group: g, verdict, ...(advantage === undefined ? {} : { advantage }) };
+          const lesson = lessonOf.get(group);
+          const [advantage, turnAdvantages] = [lesson?.advantages[i], lesson?.turnAdvantages?.[i]];
+          return {
+            ...{ trajectory, group: g, verdict },
+            ...(advantage === undefined ? {} : { advantage }),
+            ...(turnAdvantages === undefined ? {} : { turnAdvantages }),
+          };
         }),
       ),
       ...failed.map((trajectory) => ({ trajectory, group: -1, verdict: "failed" as const })),
     ],
   };
+}
+
+/** The stage that the step was of, from 0, where there are several. */
+function stageOf({ config, team }: Pick<Trainer, "config" | "team">): Record<string, number> {
+  return (config.team?.stages.length ?? 0) > 1 && team ? { stage: team.stages.state.index } : {};
 }
 
 /** What the step's updates measured, each the mean over updates; nothing where there was none. */
@@ -92,7 +108,12 @@ function updateMetrics(
     const values = updates.flatMap((u) => u[name as keyof typeof u] ?? []);
     return values.length === 0 ? [] : [[name, values.reduce((a, b) => a + b, 0) / values.length] as const];
   });
-  return { ...Object.fromEntries(means), ...entropyByKind(learnt), ...stepMismatch(learnt) };
+  return {
+    ...Object.fromEntries(means),
+    ...entropyByKind(learnt),
+    ...stepMismatch(learnt),
+    ...adapterMetrics(learnt),
+  };
 }
 
 /**
@@ -101,8 +122,8 @@ function updateMetrics(
  */
 function zeroSpread(judged: readonly Judged[], { filter, filterMetric }: Trainer["algorithm"]) {
   const metric = filter === "spread" ? filterMetric : "reward";
-  const found = judged.flatMap(({ group: { members } }) =>
-    members.length < 2 ? [] : [classify(members, metric)],
+  const found = judged.flatMap(({ group: { members }, verdict }) =>
+    members.length < 2 || verdict === "hack" ? [] : [classify(members, metric)],
   );
   const share = (is: (cause: (typeof found)[number]) => boolean) =>
     found.filter(is).length / Math.max(1, found.length);

@@ -16,6 +16,10 @@ export interface Row {
   readonly sampler?: readonly number[];
   /** Ratios π_old/π_sampler and the weights they became, which are in the advantages already. */
   readonly importance?: { readonly ratios: readonly number[]; readonly weights: readonly number[] };
+  /** Weights that played it, where the policy has several adapters. */
+  readonly adapter?: string;
+  /** What each token's weight in the loss is multiplied by, where calls are equalised; absent is 1. */
+  readonly scale?: readonly number[];
   /** What each token belongs to, for entropy by kind. */
   readonly kinds?: readonly TokenKind[];
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { InvariantError } from "../core/errors.ts";
 import { toyTask, toyTrajectory } from "../reward/testing.ts";
-import type { Sequence } from "../rollout/trajectory.ts";
+import type { Sequence, Trajectory } from "../rollout/trajectory.ts";
 import { toRow, toRows } from "./rows.ts";
 
 const sequence: Sequence = {
@@ -58,4 +59,25 @@ test("rows of groups: each sequence of each member, its advantage on it; a cut e
   const of = (maskCut: boolean) => toRows(share, { kinds, maskCut }).map((row) => row.advantages[2]);
   expect(of(false)).toEqual([0.5, 0.5, -0.5, -0.5]);
   expect(of(true)).toEqual([0.5, 0.5, 0, 0]);
+});
+
+test("what no policy sampled is refused: demonstrations, and turns without log-probabilities", () => {
+  const lessonOf = (over: Partial<Trajectory>) => {
+    const members = [toyTrajectory([], { sequences: [sequence] }), toyTrajectory([], over)];
+    return [{ group: { task: toyTask, members }, advantages: [1, -1] }];
+  };
+  const rows = (over: Partial<Trajectory>) => toRows(lessonOf(over), { kinds: () => [], maskCut: false });
+  expect(rows({ sequences: [sequence] })).toHaveLength(2);
+  // Its zeros look like log-probabilities of a policy that was sure.
+  const shown = sequence.segments.map((each) =>
+    each.logprobs ? { ...each, logprobs: each.logprobs.map(() => 0) } : each,
+  );
+  const demonstration = { sequences: [{ ...sequence, segments: shown }], unsampled: true } as const;
+  expect(() => rows(demonstration)).toThrow(InvariantError);
+  expect(() => rows(demonstration)).toThrow(/no policy sampled.*got a demonstration.*sft\.source/);
+  const bare = sequence.segments.map(({ logprobs: _, ...each }) => each);
+  expect(() => rows({ sequences: [{ ...sequence, segments: bare }] })).toThrow(
+    /turns without log-probabilities/,
+  );
+  expect(rows({ sequences: [{ ...sequence, outside: true, segments: bare }] })).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { CheckpointError } from "../core/errors.ts";
@@ -6,10 +6,13 @@ import { writeFileAtomic, writeFolderAtomic } from "../core/files.ts";
 import type { Params } from "../engine/array.ts";
 import { openSafetensors, writeSafetensors } from "../engine/safetensors.ts";
 import type { AdamState } from "./adam.ts";
+import { adapterHashes, joinParams, viewOf } from "./policy/adapters.ts";
 import { savePolicy } from "./policy/checkpoint.ts";
+import { adapterFolder } from "./policy/open-adapters.ts";
 import { readAdapter, writeAdapter } from "./policy/peft.ts";
 import type { Policy } from "./policy/policy.ts";
 import { weightsSha256 } from "./policy/weights-hash.ts";
+import { type StageState, stageStateSchema } from "./team-stages.ts";
 
 const stateSchema = z.object({
   format: z.literal(1),
@@ -21,6 +24,10 @@ const stateSchema = z.object({
   /** The model that a LoRA checkpoint's adapter belongs to. */
   base: z.string().optional(),
   weightsSha256: z.string(),
+  /** Of a policy of several adapters: each with the fingerprint of its own weights and its updates. */
+  adapters: z.record(z.string(), z.object({ sha256: z.string(), adamStep: z.int().min(0) })).optional(),
+  /** Where the schedule of who learns stands. */
+  stage: stageStateSchema.optional(),
 });
 export type CheckpointState = z.infer<typeof stateSchema>;
 
@@ -30,11 +37,14 @@ export interface RunState {
   readonly step: number;
   readonly policy: Policy;
   readonly adam: AdamState;
+  /** Where the schedule of who learns stands; absent where all learn. */
+  readonly stage?: StageState | undefined;
 }
 
 /**
  * Writes one checkpoint folder, whole or not at all: a plain Hugging Face folder (full fine-tuning) or
  * `adapter/` in PEFT's format (LoRA), `optimizer.safetensors`, `state.json`. All float32, so a resume is exact.
+ * Of several adapters each is a folder of its own kind below `adapters/`.
  */
 export async function saveCheckpoint(
   path: string,
@@ -51,16 +61,20 @@ export async function saveCheckpoint(
     training: policy.lora ? "lora" : "full",
     ...(o.base ? { base: o.base } : {}),
     weightsSha256: weightsSha256(policy),
+    ...(policy.adapters ? { adapters: recordOf(policy, adam) } : {}),
+    ...(state.stage ? { stage: state.stage } : {}),
+  };
+  const copyTokenizer = (folder: string) => {
+    for (const file of o.tokenizerFiles) copyFileSync(file, join(folder, basename(file)));
   };
   await writeFolderAtomic(path, async (folder) => {
-    if (policy.lora)
-      writeAdapter(join(folder, "adapter"), {
-        lora: policy.lora,
-        params: policy.trainable,
-        base: o.base ?? "",
-      });
-    else savePolicy(policy, folder);
-    for (const file of o.tokenizerFiles) copyFileSync(file, join(folder, basename(file)));
+    for (const adapter of policy.adapters ?? []) {
+      const own = adapterFolder(folder, adapter);
+      writeWeights(own, viewOf(policy, adapter), o.base);
+      if (!policy.lora) copyTokenizer(own);
+    }
+    if (!policy.adapters) writeWeights(policy.lora ? join(folder, "adapter") : folder, policy, o.base);
+    copyTokenizer(folder);
     writeSafetensors(join(folder, "optimizer.safetensors"), {
       ...named("mu.", adam.mu),
       ...named("nu.", adam.nu),
@@ -68,6 +82,22 @@ export async function saveCheckpoint(
     writeFileAtomic(join(folder, "state.json"), `${JSON.stringify(record, null, 2)}\n`);
   });
   return record;
+}
+
+/** The weights that learn: an adapter in PEFT's format, or a plain Hugging Face folder. */
+function writeWeights(folder: string, policy: Policy, base = ""): void {
+  mkdirSync(folder, { recursive: true });
+  if (policy.lora) writeAdapter(folder, { lora: policy.lora, params: policy.trainable, base });
+  else savePolicy(policy, folder);
+}
+
+function recordOf(policy: Policy, { steps = {} }: AdamState): NonNullable<CheckpointState["adapters"]> {
+  return Object.fromEntries(
+    Object.entries(adapterHashes(policy)).map(([name, sha256]) => [
+      name,
+      { sha256, adamStep: steps[name] ?? 0 },
+    ]),
+  );
 }
 
 const named = (prefix: string, params: Params): Params =>
@@ -121,10 +151,9 @@ export function loadCheckpoint(path: string, start: Policy): RunState {
       expected: `${training}, as the config says`,
       next: "Use a checkpoint of a run with this config.",
     });
+  checkAdapters(path, state, start);
   try {
-    const trainable = start.lora
-      ? readAdapter(join(path, "adapter"), start.config).params
-      : readAll(join(path, "model.safetensors"), start.trainable, "");
+    const trainable = readTrainable(path, start);
     const policy: Policy = {
       ...start,
       trainable: inOrderOf(start.trainable, trainable, path),
@@ -143,7 +172,14 @@ export function loadCheckpoint(path: string, start: Policy): RunState {
       const params = readAll(moments, start.trainable, prefix);
       return inOrderOf(start.trainable, params, moments);
     }) as [Params, Params];
-    return { phase: state.phase, step: state.step, policy, adam: { step: state.adamStep, mu, nu } };
+    const steps = state.adapters && {
+      steps: Object.fromEntries(Object.entries(state.adapters).map(([name, each]) => [name, each.adamStep])),
+    };
+    return {
+      ...{ phase: state.phase, step: state.step, policy },
+      adam: { step: state.adamStep, mu, nu, ...steps },
+      ...(state.stage ? { stage: state.stage } : {}),
+    };
   } catch (error) {
     if (!(error instanceof CheckpointError)) throw error;
     throw new CheckpointError({
@@ -152,6 +188,33 @@ export function loadCheckpoint(path: string, start: Policy): RunState {
       cause: error,
     });
   }
+}
+
+/** @throws CheckpointError where roles played by other adapters than the config's do */
+function checkAdapters(path: string, state: CheckpointState, { adapters = [] }: Policy): void {
+  const saved = Object.keys(state.adapters ?? {});
+  if (saved.toSorted().join() === adapters.toSorted().join()) return;
+  throw new CheckpointError({
+    what: "the checkpoint has other adapters",
+    where: path,
+    got: saved.join(", ") || "one set of weights for all roles",
+    expected: `${adapters.join(", ") || "one set of weights for all roles"}, as the config says`,
+    next: "Use a checkpoint of a run whose roles name the same adapters.",
+  });
+}
+
+/** The weights that learn, of a policy shaped as `start`. */
+function readTrainable(path: string, start: Policy): Params {
+  const read = (folder: string, own: Policy) =>
+    own.lora
+      ? readAdapter(folder, own.config).params
+      : readAll(join(folder, "model.safetensors"), own.trainable, "");
+  if (!start.adapters) return read(start.lora ? join(path, "adapter") : path, start);
+  return joinParams(
+    Object.fromEntries(
+      start.adapters.map((name) => [name, read(adapterFolder(path, name), viewOf(start, name))]),
+    ),
+  );
 }
 
 /** The tensors named as those of `like`, behind a prefix. */

@@ -38,3 +38,37 @@ test("demonstrations that the expert could not give, or that are too long, are l
 test("demonstrations that never fill a batch are an error that says so", async () => {
   await expect(sftBatches(async () => undefined, options)(0)).rejects.toThrow(DataError);
 });
+
+test("where seats have adapters a batch is of one of them, and of those that learn alone", async () => {
+  const shown = async (index: number) => {
+    const { sequences, ...episode } = demonstration(3 + (index % 3));
+    return { ...episode, sequences: ["a", "b", "c"].map((seat) => ({ ...sequences[0]!, seat })) };
+  };
+  const adapterOf = (seat: string) => (seat === "a" ? "first" : "second");
+  const batch = sftBatches(shown, { ...options, adapterOf, learns: (seat) => seat !== "c" });
+  const batches = await Promise.all(Array.from({ length: 16 }, (_, step) => batch(step)));
+  const adapters = batches.map((rows) => [...new Set(rows.map(({ adapter }) => adapter))]);
+  expect(adapters.every(({ length }) => length === 1)).toBe(true);
+  const count = (name: string) => adapters.filter(([adapter]) => adapter === name).length;
+  expect([count("first"), count("second")]).toEqual([8, 8]);
+});
+
+test("of a team the roles that learn give rows, each for its own adapter", async () => {
+  const { sequences } = demonstration(6);
+  const shown = {
+    ...demonstration(6),
+    sequences: ["planner", "drafter", "verifier"].map((seat) => ({ ...sequences[0]!, seat })),
+  };
+  const batch = sftBatches(async () => shown, {
+    ...options,
+    adapterOf: (seat) => seat.slice(0, 1),
+    learns: (seat) => seat !== "drafter",
+  });
+  const all = new Set<string | undefined>();
+  for (let step = 0; step < 8; step++) {
+    const adapters = new Set((await batch(step)).map(({ adapter }) => adapter));
+    expect(adapters.size).toBe(1); // a step is of one
+    for (const adapter of adapters) all.add(adapter);
+  }
+  expect([...all].sort()).toEqual(["p", "v"]);
+});

@@ -2,10 +2,19 @@ import { DataError } from "../core/errors.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Learner, UpdateReport } from "./learner.ts";
 import { ladder, rowsOf, type WeightedRow } from "./micro-batch.ts";
+import type { AdapterOf } from "./policy/adapter-sampler.ts";
 
-/** A trajectory's sequences as supervised rows: weight 1 on what the policy wrote, `observationWeight` on the rest. */
-export function sftRows(trajectory: Trajectory, observationWeight: number): WeightedRow[] {
+/**
+ * A trajectory's sequences as supervised rows: weight 1 on what the policy wrote, `observationWeight` on the rest. Where
+ * the policy has several adapters each row is its seat's.
+ */
+export function sftRows(
+  trajectory: Trajectory,
+  observationWeight: number,
+  adapterOf: AdapterOf = () => undefined,
+): WeightedRow[] {
   return trajectory.sequences.map((sequence) => {
+    const adapter = adapterOf(sequence.seat);
     const tokens = sequence.segments.flatMap((segment) => segment.tokens);
     const own = sequence.segments.flatMap((segment) => segment.tokens.map(() => segment.source === "policy"));
     const mask = own.map((policy, t) => (t > 0 && policy ? 1 : 0));
@@ -17,6 +26,7 @@ export function sftRows(trajectory: Trajectory, observationWeight: number): Weig
       oldLogprobs: mask.map(() => 0),
       advantages: mask.map(() => 1),
       temperature: 1,
+      ...(adapter === undefined ? {} : { adapter }),
     };
   });
 }
@@ -24,14 +34,23 @@ export function sftRows(trajectory: Trajectory, observationWeight: number): Weig
 /** Blocks drawn together: enough that the rows left over when the last one fills are few. */
 const blocksPerDraw = 16;
 
+export interface SftBatchOptions {
+  readonly slots: number;
+  readonly observationWeight: number;
+  readonly contextTokens: number;
+  readonly adapterOf?: AdapterOf;
+  /** Seats whose sequences are learnt from; default all. */
+  readonly learns?: (seat: string) => boolean;
+}
+
 /**
- * Batches of demonstrations. Rows are pooled by length and a pool that is full becomes a step's batch, so
+ * Batches of demonstrations. Rows are pooled by length (and adapter: a step is of one) and a pool that is full becomes a step's batch, so
  * each step computes one block with little padding. A pure function of (seed, step) as long as `demonstrate`
  * is one of its index: blocks are drawn sixteen at a time from a keyed range of indices, and what is left over is dropped.
  */
 export function sftBatches(
   demonstrate: (index: number) => Promise<Trajectory | undefined>,
-  o: { slots: number; observationWeight: number; contextTokens: number },
+  o: SftBatchOptions,
 ): (step: number) => Promise<WeightedRow[]> {
   let held: { draw: number; blocks: Promise<WeightedRow[][]> } | undefined;
   return async (step) => {
@@ -44,24 +63,25 @@ export function sftBatches(
 async function drawBlocks(
   demonstrate: (index: number) => Promise<Trajectory | undefined>,
   draw: number,
-  o: { slots: number; observationWeight: number; contextTokens: number },
+  o: SftBatchOptions,
 ): Promise<WeightedRow[][]> {
-  const pools = new Map<number, WeightedRow[]>();
+  const pools = new Map<string, WeightedRow[]>();
   const blocks: WeightedRow[][] = [];
   const atOnce = 32;
   for (let index = 0; index < indicesPerDraw; index += atOnce) {
     const drawn = await Promise.all(
       Array.from({ length: atOnce }, (_, i) => demonstrate(draw * indicesPerDraw + index + i)),
     );
-    for (const row of drawn.flatMap((t) => (t ? sftRows(t, o.observationWeight) : []))) {
+    for (const row of drawn.flatMap((t) => (t ? rowsOfShown(t, o) : []))) {
       if (row.tokens.length > o.contextTokens || row.mask.every((m) => m === 0)) continue;
       const T = ladder(row.tokens.length - 1);
-      const pool = pools.get(T) ?? [];
-      pools.set(T, pool);
+      const key = `${T} ${row.adapter ?? ""}`;
+      const pool = pools.get(key) ?? [];
+      pools.set(key, pool);
       pool.push(row);
       if (pool.length < rowsOf(T, o.slots)) continue;
       blocks.push(pool);
-      pools.delete(T);
+      pools.delete(key);
       if (blocks.length === blocksPerDraw) return blocks;
     }
   }
@@ -71,6 +91,14 @@ async function drawBlocks(
     expected: `trajectories of at most ${o.contextTokens} tokens with something the policy wrote`,
     next: "Check sft.source, lower sft.slots, or raise model.contextTokens.",
   });
+}
+
+function rowsOfShown(
+  shown: Trajectory,
+  { learns, observationWeight, adapterOf }: SftBatchOptions,
+): WeightedRow[] {
+  const sequences = learns ? shown.sequences.filter(({ seat }) => learns(seat)) : shown.sequences;
+  return sftRows({ ...shown, sequences }, observationWeight, adapterOf);
 }
 
 /** Indices a draw may use; the next draw begins after them. */

@@ -57,3 +57,11 @@ test("a version that the step was not given is a broken promise", () => {
     /got 7/,
   );
 });
+
+test("of a team's allowance of two updates the third is too old", () => {
+  const four = [0, 1, 2, 3].map((order) => lease(2 * order, order));
+  const before = collected(group("a", [0, 0]), group("b", [2, 2]), group("c", [6, 6]));
+  const { collected: after, metrics } = dropStale(before, { leases: four, newest: 3, maxStaleness: 2 });
+  expect(after.kept.map(({ group: { task } }) => task.id)).toEqual(["b", "c"]);
+  expect(metrics).toMatchObject({ staleness_max: 2, stale_groups: 1 });
+});

@@ -7,9 +7,9 @@ import type { Lease } from "./remote.ts";
 function versionsOf({ group }: Judged): Set<number> {
   const versions = new Set<number>();
   for (const member of group.members)
-    for (const { segments } of member.sequences)
+    for (const { segments, outside } of member.sequences)
       for (const { source, version } of segments)
-        if (source === "policy" && version !== undefined) versions.add(version);
+        if (!outside && source === "policy" && version !== undefined) versions.add(version);
   return versions;
 }
 

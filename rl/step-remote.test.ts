@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Engine } from "../engine/engine.ts";
 import { openEngine } from "../engine/open.ts";
-import type { Environment } from "../env/environment.ts";
-import { toyTask } from "../reward/testing.ts";
+import type { Scorer } from "../reward/scored.ts";
 import { rollGroups } from "../rollout/groups.ts";
 import type { BatchSampler } from "../rollout/sampler.ts";
-import { tinyTokenizer } from "../rollout/tiny-tokenizer.ts";
+import type { Trajectory } from "../rollout/trajectory.ts";
 import { algorithmOf, rlConfig } from "./config.ts";
 import { createLearner } from "./learner.ts";
-import { tinyModel, tinySchema } from "./policy/config.ts";
+import { parrot, renderer, shape, source, tokenizer, words } from "./parrot-toys.ts";
 import { createSampler } from "./policy/generate.ts";
 import { initPolicy } from "./policy/init.ts";
 import type { Policy } from "./policy/policy.ts";
@@ -16,25 +15,16 @@ import { weightsSha256 } from "./policy/weights-hash.ts";
 import type { Lease } from "./remote.ts";
 import { train } from "./step.ts";
 
-/** Say the word that the question names, sampled by "servers" that hold every published version. */
-const words = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"];
-const tokenizer = tinyTokenizer({ special: ["<pad>", "<eos>"], words, syllables: [] });
-const renderer = {
-  prompt: (question: string) => tokenizer.encode(question),
-  observation: (text: string) => text,
+/** The parrot, sampled by "servers" that hold every published version: right is the word of the question. */
+const score: Scorer = (t) => {
+  const right = Number(t.sequences[0]!.segments.at(-1)!.text === t.task.question);
+  return { ...t, parts: { exactMatch: right }, reward: right };
 };
-const parrot: Environment = {
-  name: "parrot",
-  seats: ["parrot"],
-  async play(_question, seats) {
-    await seats.parrot!.act({ stop: [], maxTokens: 1 });
-    return { outcome: "answered", turns: 1, searches: [], invalidActions: 0, observationTokensCut: 0 };
-  },
-};
-const shape = tinyModel(
-  tinySchema.parse({ layers: 1, hidden: 16, heads: 2, intermediate: 16, contextTokens: 16 }),
-  { size: tokenizer.vocabSize, eosIds: tokenizer.eosIds, padId: tokenizer.padId },
-);
+/** A turn is worth the more the nearer its word is to the end of the alphabet. */
+const credited: Scorer = (t) => ({
+  ...score(t),
+  turnCredits: [[words.indexOf(t.sequences[0]!.segments.at(-1)!.text) / words.length]],
+});
 
 let engine: Engine;
 /** Compiles each of the sampler's functions once for all samplers, which are of one shape. */
@@ -84,9 +74,7 @@ async function run(steps: number, over: object, o: { remote: boolean; off?: numb
     {
       ...{ config, algorithm, learner, seed: 5, tasksPerStep: 8, refillBatches: 0, clock: () => 0 },
       reference: start.trainable,
-      source: {
-        batch: () => words.map((word) => ({ ...toyTask, id: word, question: word, goldenAnswers: [word] })),
-      },
+      source,
       async roll(tasks, step, attempt, { lease: leased, signal, cut }) {
         const server = leased && served({ ...start, trainable: leased.trainable, version: leased.version });
         try {
@@ -119,10 +107,7 @@ async function run(steps: number, over: object, o: { remote: boolean; off?: numb
         newest = { version: policy.version, order: newest.order + 1, trainable: policy.trainable };
         return {};
       },
-      score: (t) => {
-        const right = Number(t.sequences[0]!.segments.at(-1)!.text === t.task.question);
-        return { ...t, parts: { exactMatch: right }, reward: right };
-      },
+      score: Object.assign((t: Trajectory) => score(t), { withTurnCredits: () => credited }),
       kinds: (segment) => segment.tokens.map(() => "other" as const),
       ...(o.remote && {
         remote: {
@@ -153,6 +138,18 @@ test("at staleness 0 servers of the trainer's own arithmetic give the run in pro
     expect(m.pg_loss).toBeCloseTo(local.metrics[step]!.pg_loss!, 5);
     expect(m["importance/clipped_frac"]).toBe(0);
   });
+});
+
+test("turns are credited on servers as in process", async () => {
+  const over = { turnCredit: 0.5 };
+  const [local, remote] = [await run(2, over, { remote: false }), await run(2, over, { remote: true })];
+  const plain = await run(2, {}, { remote: true });
+  remote.metrics.forEach((m, step) => {
+    expect(m.turn_credit).toBe(local.metrics[step]!.turn_credit);
+    expect(m.turn_credit_flip_frac).toBe(local.metrics[step]!.turn_credit_flip_frac);
+    expect(m.pg_loss).toBeCloseTo(local.metrics[step]!.pg_loss!, 5);
+  });
+  expect(remote.metrics[0]!.grad_norm).not.toBeCloseTo(plain.metrics[0]!.grad_norm!, 3);
 });
 
 test("the same remote run twice gives the same weights", async () => {

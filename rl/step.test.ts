@@ -1,37 +1,31 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Engine } from "../engine/engine.ts";
 import { openEngine } from "../engine/open.ts";
 import type { Environment } from "../env/environment.ts";
-import { toyTask } from "../reward/testing.ts";
+import type { Scorer } from "../reward/scored.ts";
 import { rollGroups } from "../rollout/groups.ts";
-import { tinyTokenizer } from "../rollout/tiny-tokenizer.ts";
 import { algorithmOf, rlConfig } from "./config.ts";
 import { DivergedError } from "./diverged.ts";
 import { createLearner } from "./learner.ts";
-import { tinyModel, tinySchema } from "./policy/config.ts";
+import { parrot, renderer, shape, source, tokenizer, words } from "./parrot-toys.ts";
 import { createSampler } from "./policy/generate.ts";
 import { initPolicy } from "./policy/init.ts";
 import { weightsSha256 } from "./policy/weights-hash.ts";
 import { train } from "./step.ts";
 import { tokenKinds } from "./token-kinds.ts";
 
-/** The smallest task there is: of eight words, say the one that the question names. */
-const words = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"];
-const tokenizer = tinyTokenizer({ special: ["<pad>", "<eos>"], words, syllables: [] });
-const renderer = {
-  prompt: (question: string) => tokenizer.encode(question),
-  observation: (text: string) => text,
-};
-const parrot: Environment = {
-  name: "parrot",
-  seats: ["parrot"],
-  async play(_question, seats) {
-    await seats.parrot!.act({ stop: [], maxTokens: 1 });
-    return { outcome: "answered", turns: 1, searches: [], invalidActions: 0, observationTokensCut: 0 };
-  },
+/** Right is who says, at last, the word of the question. */
+const lastWord: Scorer = (t) => {
+  const right = Number(t.sequences[0]!.segments.at(-1)!.text === t.task.question);
+  return { ...t, parts: { exactMatch: right, constant: 1 }, reward: right };
 };
 
-async function run(engine: Engine, steps: number, over: object = {}) {
+async function run(
+  engine: Engine,
+  steps: number,
+  over: object = {},
+  { environment = parrot, score = lastWord } = {},
+) {
   const config = rlConfig.parse({
     steps,
     filter: "none",
@@ -39,10 +33,6 @@ async function run(engine: Engine, steps: number, over: object = {}) {
     slots: 512,
     ...over,
   });
-  const shape = tinyModel(
-    tinySchema.parse({ layers: 1, hidden: 16, heads: 2, intermediate: 16, contextTokens: 16 }),
-    { size: tokenizer.vocabSize, eosIds: tokenizer.eosIds, padId: tokenizer.padId },
-  );
   const algorithm = algorithmOf(config);
   const learner = createLearner({
     engine,
@@ -67,12 +57,10 @@ async function run(engine: Engine, steps: number, over: object = {}) {
         sampler.update(policy);
         return {};
       },
-      source: {
-        batch: () => words.map((word) => ({ ...toyTask, id: word, question: word, goldenAnswers: [word] })),
-      },
+      source,
       roll: (tasks, step) =>
         rollGroups(tasks, {
-          environment: parrot,
+          environment,
           policy: sampler,
           tokenizer,
           renderer,
@@ -86,10 +74,7 @@ async function run(engine: Engine, steps: number, over: object = {}) {
           retryDelayMs: 0,
           episodeTimeoutMs: 0,
         }),
-      score: (t) => {
-        const right = Number(t.sequences[0]!.segments.at(-1)!.text === t.task.question);
-        return { ...t, parts: { exactMatch: right, constant: 1 }, reward: right };
-      },
+      score,
       kinds: (segment) => tokenKinds(segment, tokenizer),
       clock: () => 0,
     },
@@ -187,4 +172,57 @@ test("a filter on a metric that no part gives names it and what there is", async
   await expect(run(engine, 1, { filter: "spread", filterMetric: "nothing" })).rejects.toThrow(
     /metric `nothing` has no value.*exactMatch/,
   );
+});
+
+describe("credit of turns", () => {
+  /** Two words, with one of ours between them. */
+  const twoTurns: Environment = {
+    name: "two turns",
+    seats: ["parrot"],
+    async play(_question, seats) {
+      await seats.parrot!.act({ stop: [], maxTokens: 1 });
+      await seats.parrot!.observe("ant");
+      await seats.parrot!.act({ stop: [], maxTokens: 1 });
+      return { outcome: "answered", turns: 2, searches: [], invalidActions: 0, observationTokensCut: 0 };
+    },
+  };
+  const spoken = ({ sequences, task }: Parameters<Scorer>[0]) =>
+    sequences[0]!.segments
+      .filter(({ source }) => source === "policy")
+      .map(({ text }) => Number(text === task.question));
+  /** No episode earns anything; of the turns the first is worth something, when it says the word of the question. */
+  const plain: Scorer = (t) => ({ ...t, parts: { exactMatch: 0, first: spoken(t)[0]! }, reward: 0 });
+  const score: Scorer = Object.assign((t: Parameters<Scorer>[0]) => plain(t), {
+    withTurnCredits: (): Scorer => (t) => ({ ...plain(t), turnCredits: [[spoken(t)[0]!, 0]] }),
+  });
+  const toys = { environment: twoTurns, score };
+
+  test("alone it teaches a turn what the reward never says", async () => {
+    const { reports } = await run(engine, 45, { turnCredit: 1 }, toys);
+    const [first, last] = [reports[0]!.metrics, reports.at(-1)!.metrics];
+    expect(first["reward/first"]).toBeLessThan(0.35);
+    expect(last["reward/first"]).toBeGreaterThan(0.85);
+    expect(first.turn_credit).toBeCloseTo(first["reward/first"]! / 2, 12);
+    expect(last).toMatchObject({ reward: 0, zero_std_frac: 1, turn_credit_flip_frac: 0 });
+    const { trajectory, advantage, turnAdvantages } = reports[0]!.trajectories[0]!;
+    expect(advantage).toBe(0);
+    const { turnCredits } = trajectory as ReturnType<Scorer>;
+    expect(turnCredits![0]![0]! - turnCredits![0]![1]!).toBeCloseTo(
+      turnAdvantages![0]![0]! - turnAdvantages![0]![1]!,
+      12,
+    );
+  });
+
+  test("without it nothing is learned there, and nothing is said of it", async () => {
+    const { reports } = await run(engine, 1, {}, toys);
+    expect(reports[0]!.metrics).toMatchObject({ grad_norm: 0 });
+    expect(Object.keys(reports[0]!.metrics).filter((name) => name.startsWith("turn_"))).toEqual([]);
+    expect(reports[0]!.trajectories[0]).not.toHaveProperty("turnAdvantages");
+    expect(reports[0]!.trajectories[0]!.trajectory).not.toHaveProperty("turnCredits");
+  });
+
+  test("the filter looks at the reward: credits save no group without spread", async () => {
+    const { policy } = await run(engine, 1, { turnCredit: 1, filter: "spread" }, toys);
+    expect(policy.version).toBe(0);
+  });
 });

@@ -6,11 +6,14 @@ import type { Rolled } from "../rollout/groups.ts";
 import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import type { RlConfig } from "./config.ts";
 import type { Verdict } from "./filter.ts";
+import type { Steering } from "./interventions/steering.ts";
 import type { Learner, UpdateReport } from "./learner.ts";
 import type { WeightedRow } from "./micro-batch.ts";
 import type { Policy } from "./policy/policy.ts";
 import type { Algorithm } from "./presets.ts";
 import type { Remote, RollUse } from "./remote.ts";
+import type { TeamLearning } from "./team-learning.ts";
+import type { StepEvent, TeamWatch } from "./team-watch.ts";
 import type { TokenKind } from "./token-kinds.ts";
 
 /** Everything one training step needs; the caller owns the world around it. */
@@ -32,6 +35,12 @@ export interface Trainer {
   readonly publish: (policy: Policy) => Promise<Readonly<Record<string, number>>>;
   /** Rollouts on servers; absent in process. */
   readonly remote?: Remote;
+  /** Where the policy has several adapters, or seats learn in stages. */
+  readonly team?: TeamLearning;
+  /** What is looked for in a team's episodes. */
+  readonly watch?: TeamWatch;
+  /** What interventions change while the run goes on. */
+  readonly steering?: Pick<Steering, "rate" | "learns">;
   /** What each token of a policy segment belongs to, [N]. */
   readonly kinds: (segment: Segment) => readonly TokenKind[];
   /** Seconds since some moment. */
@@ -53,7 +62,13 @@ export interface StepReport {
     group: number;
     verdict: Verdict | "failed";
     advantage?: number;
+    /** Of each turn, [sequences][policy segments], where turns have their own. */
+    turnAdvantages?: readonly (readonly number[])[];
   }[];
+  /** What else is to be recorded of the step. */
+  readonly events?: readonly StepEvent[];
+  /** Place of the stage that begins after this step, from 0; absent where none does. */
+  readonly stage?: number;
   /** The step is done, but its policy could not be published: what to throw once the step is on record. */
   readonly failure?: unknown;
 }

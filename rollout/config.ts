@@ -16,6 +16,14 @@ export const rolloutConfig = z.strictObject({
     .max(10)
     .default(1)
     .describe("Sampling temperature in training. The trainer's logprobs are taken at the same one."),
+  finalTemperature: z
+    .number()
+    .min(0.01, "above 0: greedy members of a group are all alike and teach nothing")
+    .max(10)
+    .optional()
+    .describe(
+      "Temperature of the last step: it moves there straight from `temperature` in the first. Absent, it stays.",
+    ),
   topP: z
     .number()
     .gt(0)

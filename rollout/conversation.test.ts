@@ -180,3 +180,52 @@ test("what follows the last turn is left out, and a prompt that is no opening of
   const silent = { seat: "agent", segments: segments.slice(0, 1) };
   expect(conversationOf("another question", silent, at.wording, keep)).toBeUndefined();
 });
+
+describe.each(Object.entries(settings))("a role's conversation, layout %s", (layout, { wording, reader }) => {
+  const words = { plain: "<planner> {question}\n", system: "You plan.", user: "Plan: {question}" };
+  const seats: Environment = {
+    name: "roles",
+    seats: ["drafter", "planner"],
+    prompts: { planner: words },
+    async play(_question, { planner }) {
+      for (const news of ["path: a", "verdict: fail", ""]) {
+        if (news !== "") await planner!.observe(news);
+        await planner!.act({ stop: ["</search>"], maxTokens: 200 });
+      }
+      return { outcome: "answered", turns: 3, searches: [], invalidActions: 0, observationTokensCut: 0 };
+    },
+  };
+  const rolled = () =>
+    rollEpisode({
+      ...{ task, member: 0, environment: seats, tokenizer, renderer: wording.renderer, seed: 1, step: 0 },
+      sampler: scriptedSampler(tokenizer, lines(["<propose>x", "<revise>y", "<confirm>z"])),
+      decoding: { temperature: 1, topP: 1, topK: 0 },
+    });
+
+  test("opens with its own words, and turns that ended themselves render to the very ids", async () => {
+    const sequence = (await rolled()).sequences[0]!;
+    const own = { ...wording, words: { planner: words }, broke: () => false };
+    const conversation = conversationOf(task.question, sequence, own, keep)!;
+    expect(conversation.layout).toBe(layout);
+    expect(conversation.opening.at(-1)?.content).toContain(layout === "plain" ? "<planner>" : "Plan: who");
+    expect(conversation.mask.reduce((n: number, m) => n + m, 0)).toBe(
+      "<propose>x<revise>y<confirm>z".length + 3,
+    );
+    const again = segmentsOf({ id: "q1", chat: chatOf(conversation) }, reader);
+    expect(idsOf(again)).toEqual(idsOf(sequence.segments));
+    expect(maskOf(again)).toEqual(conversation.mask);
+  });
+
+  test("a turn that broke the protocol is not learnt from, news after a good one are no correction", async () => {
+    const sequence = (await rolled()).sequences[0]!;
+    const broke = (_seat: string, { text }: Segment) => text.startsWith("<revise>");
+    const { said } = conversationOf(
+      task.question,
+      sequence,
+      { ...wording, words: { planner: words }, broke },
+      keep,
+    )!;
+    const flags = said.filter(({ role, content }) => role === "assistant" && content !== "");
+    expect(flags.map(({ train }) => train !== false)).toEqual([true, false, true]);
+  });
+});

@@ -1,4 +1,5 @@
 import type { Layout, Message } from "../datasets/episodes/episode.ts";
+import type { SeatPrompt } from "../env/environment.ts";
 import { doneBlocks } from "../env/tags.ts";
 import type { Renderer, Tokenizer } from "./tokenizer.ts";
 import type { Segment, Sequence } from "./trajectory.ts";
@@ -8,8 +9,15 @@ export interface Wording {
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
   readonly format: "plain" | "chat";
-  /** Messages that open an episode. */
-  readonly opening: (question: string) => readonly Message[];
+  /** Messages that open an episode. @param words a seat's own opening, in place of the config's */
+  readonly opening: (question: string, words?: SeatPrompt) => readonly Message[];
+  /** What opens the conversation of a seat; of seats that are not named here, the config's own prompt. */
+  readonly words?: Readonly<Record<string, SeatPrompt>>;
+  /**
+   * Did the turn break the rules of a seat's environment? Absent where a correction alone, which then follows, says so.
+   * @param next what was shown or said after it
+   */
+  readonly broke?: (seat: string, turn: Segment, next: Segment | undefined) => boolean;
   /** Marks of an observation. */
   readonly observation: { readonly open: string; readonly close: string };
 }
@@ -61,7 +69,7 @@ const toolSystem =
  */
 export function conversationOf(
   question: string,
-  { segments }: Sequence,
+  { seat, segments }: Sequence,
   wording: Wording,
   o: ConversationOptions,
 ): Conversation | undefined {
@@ -70,27 +78,31 @@ export function conversationOf(
   const kept = segments.slice(0, last + 1);
   const first = kept[0]!.source === "prompt" ? 1 : 0;
   const prompt = kept.slice(0, first);
-  const known = prompt[0] !== undefined && isOpening(prompt[0], question, wording);
+  const words = wording.words?.[seat];
+  const known = prompt[0] !== undefined && isOpening(prompt[0], question, wording, words);
   const frames = known ? observationFrames(wording) : [{ before: "", after: "" }];
   const framed = frames.some(({ before, after }) => before !== "" || after !== "");
   const bodies = kept.slice(first).map((segment) => unframed(segment, frames));
   const readable = known && !bodies.includes(undefined);
+  const broke = (turn: Segment, next: Segment | undefined) =>
+    wording.broke ? wording.broke(seat, turn, next) : next?.source === "injected";
   const learnt = kept.map(
-    ({ source }, i) => source === "policy" && (o.trainInvalid || kept[i + 1]?.source !== "injected"),
+    (turn, i) => turn.source === "policy" && (o.trainInvalid || !broke(turn, kept[i + 1])),
   );
   const texts = kept.slice(first).map(({ text }, i) => (readable ? bodies[i]! : text));
   const messages = kept.slice(first).map(
-    ({ source }, i): Message => ({
+    ({ source, finish }, i): Message => ({
       role: source === "policy" ? "assistant" : "user",
       content: texts[i]!,
       ...(source === "policy" && !learnt[first + i] ? { train: false } : {}),
+      ...(finish === "eos" && first + i < last ? { ends: true } : {}),
     }),
   );
   const layout = !readable || wording.format === "plain" ? "plain" : framed ? "user" : "inline";
   const raw: Message[] = prompt.map(({ text }) => ({ role: "user", content: text }));
   const text = {
-    opening: readable ? wording.opening(question) : raw,
-    said: merged(messages),
+    opening: readable ? wording.opening(question, words) : raw,
+    said: [...(messages[0]!.role === "user" ? [nothingSaid] : []), ...merged(messages)],
     layout,
   } as const;
   return {
@@ -102,9 +114,17 @@ export function conversationOf(
   };
 }
 
+/** Stands where something was shown before the first turn: the opening ends here, and speakers take turns. */
+const nothingSaid: Message = { role: "assistant", content: "", train: false };
+
 /** Is it the prompt that the run's config makes of the question? By ids, or by text in a run that kept no ids. */
-function isOpening({ tokens, text }: Segment, question: string, { renderer, tokenizer }: Wording): boolean {
-  const expected = renderer.prompt(question);
+function isOpening(
+  { tokens, text }: Segment,
+  question: string,
+  { renderer, tokenizer }: Wording,
+  words: SeatPrompt | undefined,
+): boolean {
+  const expected = renderer.prompt(question, words);
   return tokens.length > 0 ? sameTokens(tokens, expected) : text === tokenizer.decode(expected);
 }
 
@@ -136,7 +156,7 @@ function merged(messages: readonly Message[]): Message[] {
   const out: Message[] = [];
   for (const message of messages) {
     const before = out.at(-1);
-    if (before?.role === message.role && before.train === message.train && !before.calls)
+    if (before?.role === message.role && before.train === message.train && !before.calls && !before.ends)
       out[out.length - 1] = { ...before, content: before.content + message.content };
     else out.push(message);
   }

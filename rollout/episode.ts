@@ -8,7 +8,7 @@ import { makePrompt, type Prompt } from "./prompt.ts";
 import type { Sampler } from "./sampler.ts";
 import { type Decoding, PolicySeat } from "./seat.ts";
 import type { Renderer, Tokenizer } from "./tokenizer.ts";
-import type { Outcome, Trajectory } from "./trajectory.ts";
+import type { Outcome, Sequence, Trajectory } from "./trajectory.ts";
 
 export interface Deadlines {
   /** Longest an episode may take, in milliseconds; 0 is no limit. */
@@ -36,6 +36,8 @@ export interface EpisodeOptions {
   readonly key?: string;
   /** The task's prompt, when it has been made already. */
   readonly prompt?: Prompt;
+  /** Who plays a seat in the policy's place. What such a player says is never trained on. */
+  readonly players?: ((seat: string, task: Task, member: number) => Sampler | undefined) | undefined;
 }
 
 /**
@@ -43,10 +45,10 @@ export interface EpisodeOptions {
  * anything else that is thrown is a bug, or the user's mistake, and passes through.
  */
 export async function rollEpisode(options: EpisodeOptions): Promise<Trajectory> {
-  const { task, member, environment, sampler, tokenizer, signal } = options;
+  const { task, member, environment, sampler, tokenizer, renderer, signal } = options;
   const { attempt = 0, key = task.id, deadlines } = options;
   const start = performance.now();
-  const prompt = options.prompt ?? makePrompt(task, options.renderer, tokenizer, sampler.contextTokens);
+  const prompt = () => options.prompt ?? makePrompt(task, renderer, tokenizer, sampler.contextTokens);
   const controller = new AbortController();
   let stopped: Outcome | undefined;
   let halt = () => {};
@@ -66,7 +68,10 @@ export async function rollEpisode(options: EpisodeOptions): Promise<Trajectory> 
       : undefined;
 
   const path = ["sample", options.step, key, member, ...(attempt > 0 ? [`attempt ${attempt}`] : [])];
+  const players = environment.seats.map((name) => options.players?.(name, task, member));
   const seats = environment.seats.map((name, i) => {
+    const player = players[i] ?? sampler;
+    const words = environment.prompts?.[name];
     // One seat draws by the plain path; further seats add their name.
     const seatPath = i === 0 ? path : [...path, name];
     const place = {
@@ -79,9 +84,10 @@ export async function rollEpisode(options: EpisodeOptions): Promise<Trajectory> 
       signal: controller.signal,
       onSampling,
     };
-    return isTextPolicy(sampler)
-      ? sampler.takeSeat({ ...place, question: task.question })
-      : new PolicySeat({ ...place, prompt, sampler, renderer: options.renderer });
+    if (isTextPolicy(player)) return player.takeSeat({ ...place, question: task.question, words });
+    const opening =
+      words === undefined ? prompt() : makePrompt(task, renderer, tokenizer, player.contextTokens, words);
+    return new PolicySeat({ ...place, prompt: opening, sampler: player, renderer });
   });
 
   let ending: Ending | undefined;
@@ -103,7 +109,7 @@ export async function rollEpisode(options: EpisodeOptions): Promise<Trajectory> 
     signal?.removeEventListener("abort", cancel);
     for (const seat of seats) {
       seat.close();
-      sampler.release(seat.sequenceName);
+      sampler.release(seat.sequenceName); // no other player keeps anything by that name
     }
   }
 
@@ -111,7 +117,12 @@ export async function rollEpisode(options: EpisodeOptions): Promise<Trajectory> 
   return {
     task,
     member,
-    sequences: seats.map((seat) => seat.sequence()),
+    sequences: spoken(
+      seats.flatMap((seat, i) => {
+        const outside = players[i] === undefined ? {} : { outside: true as const };
+        return seat.sequences().map((sequence) => ({ ...sequence, ...outside }));
+      }),
+    ),
     outcome,
     ...(outcome === ending?.outcome && { ending }),
     ...(failure !== undefined && stopped === undefined && { failure: (failure as Error).message }),
@@ -119,6 +130,12 @@ export async function rollEpisode(options: EpisodeOptions): Promise<Trajectory> 
     temperature: options.decoding.temperature,
     seconds: (performance.now() - start) / 1000,
   };
+}
+
+/** Of several sequences those in which somebody said something: a seat that nobody called has nothing to tell. */
+function spoken(sequences: readonly Sequence[]): readonly Sequence[] {
+  const said = sequences.filter(({ segments }) => segments.some(({ source }) => source === "policy"));
+  return sequences.length === 1 || said.length === 0 ? sequences.slice(0, 1) : said;
 }
 
 /** Whose failure it was. Throws what is nobody's: a bug or the user's mistake. */

@@ -14,7 +14,7 @@ export type PlayEpisode = (options: EpisodeOptions) => Promise<Trajectory>;
 export interface RollOptions
   extends Pick<
     EpisodeOptions,
-    "environment" | "tokenizer" | "renderer" | "decoding" | "seed" | "step" | "signal"
+    "environment" | "tokenizer" | "renderer" | "decoding" | "seed" | "step" | "signal" | "players"
   > {
   /** A batch sampler plays all episodes at once, in waves; a plain one `concurrency` at a time. */
   readonly policy: Sampler | BatchSampler;
@@ -172,7 +172,7 @@ async function rollMember(
   signal: AbortSignal,
   onRetry: (failed: Trajectory) => void,
 ): Promise<Trajectory> {
-  const { environment, tokenizer, renderer, decoding, seed, step, policy } = options;
+  const { environment, tokenizer, renderer, decoding, seed, step, policy, players } = options;
   const deadlines = { episodeMs: options.episodeTimeoutMs, countSampling: !("sampleBatch" in policy) };
   for (let attempt = 0; ; attempt++) {
     const played = await (options.play ?? rollEpisode)({
@@ -190,6 +190,7 @@ async function rollMember(
       signal,
       deadlines,
       attempt,
+      players,
     });
     // The run goes on without it: the clock ended the episode, nobody called the run off.
     const trajectory: Trajectory =

@@ -7,7 +7,7 @@ import { DataError } from "../core/errors.ts";
 import { endIdsSchema, readModelFile, readModelJson, tokenizerConfigSchema } from "./model-folder.ts";
 import { tinyTokenizer } from "./tiny-tokenizer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
-import { checkVocabulary } from "./vocabulary.ts";
+import { checkVocabulary, type Vocabulary } from "./vocabulary.ts";
 
 const tokenizerJsonSchema = z.looseObject({
   added_tokens: z
@@ -24,12 +24,14 @@ export function loadTokenizer(folder: string): Tokenizer {
       what: "the model folder does not exist",
       next: "Check `model.path`; it must be a local Hugging Face folder.",
     });
+  const own = ownVocabulary(folder);
+  return own ? tinyTokenizer(own, join(folder, "vocabulary.json")) : huggingFaceTokenizer(folder);
+}
+
+/** The vocabulary of a folder of ours; undefined for other models. Throws DataError. */
+export function ownVocabulary(folder: string): Vocabulary | undefined {
   const own = readModelJson(folder, "vocabulary.json", z.unknown());
-  if (own !== undefined) {
-    const where = join(folder, "vocabulary.json");
-    return tinyTokenizer(checkVocabulary(own, where), where);
-  }
-  return huggingFaceTokenizer(folder);
+  return own === undefined ? undefined : checkVocabulary(own, join(folder, "vocabulary.json"));
 }
 
 function huggingFaceTokenizer(folder: string): Tokenizer {

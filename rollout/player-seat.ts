@@ -1,4 +1,4 @@
-import type { Seat } from "../env/environment.ts";
+import type { Seat, SeatPrompt } from "../env/environment.ts";
 import type { Sampler } from "./sampler.ts";
 import type { Decoding } from "./seat.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -12,7 +12,8 @@ export interface PlayerSeat extends Seat {
   readonly failure: unknown;
   /** The episode is over: nothing can be added. */
   close(): void;
-  sequence(): Sequence;
+  /** What was said, one sequence for each time the conversation began. */
+  sequences(): Sequence[];
 }
 
 /** Where a policy that seats itself is asked to sit. */
@@ -20,6 +21,8 @@ export interface SeatPlace {
   readonly name: string;
   readonly sequence: string;
   readonly question: string;
+  /** What opens the conversation, where the environment has words of its own for this seat. */
+  readonly words?: SeatPrompt | undefined;
   readonly tokenizer: Tokenizer;
   readonly decoding: Decoding;
   /** 32-bit sampling seed of a turn, 0-based. */

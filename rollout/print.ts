@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { teamLines } from "./print-team.ts";
 import type { Segment, Source, Trajectory } from "./trajectory.ts";
 
 export interface PrintOptions {
@@ -32,6 +33,11 @@ export function renderTrajectory(trajectory: Trajectory, options: PrintOptions):
       lines.push(paint(style, visible(shorten(segment.text, options.maxCharacters ?? 0))));
     }
   }
+  if (ending?.team)
+    lines.push(
+      paint("bold", "in the order played"),
+      ...teamLines(ending.team).map((line) => `${/^ */.exec(line)![0]}${visible(line)}`),
+    );
   const counts = ending
     ? `, ${ending.turns} turns, ${ending.searches.length} searches, ${ending.invalidActions} invalid`
     : "";

@@ -1,5 +1,6 @@
 import { DataError } from "../core/errors.ts";
 import type { Question } from "../datasets/task.ts";
+import type { SeatPrompt } from "../env/environment.ts";
 import type { Renderer, Tokenizer } from "./tokenizer.ts";
 
 /** What opens a sequence: the same for all members of a group. */
@@ -14,8 +15,9 @@ export function makePrompt(
   renderer: Renderer,
   tokenizer: Tokenizer,
   contextTokens: number,
+  words?: SeatPrompt,
 ): Prompt {
-  const tokens = renderer.prompt(question);
+  const tokens = renderer.prompt(question, words);
   if (tokens.length === 0 || tokens.length >= contextTokens)
     throw new DataError({
       what: tokens.length === 0 ? "the prompt is empty" : "the prompt does not fit into the model's context",
@@ -33,6 +35,7 @@ export function checkPrompts(
   renderer: Renderer,
   tokenizer: Tokenizer,
   contextTokens: number,
+  words?: SeatPrompt,
 ): void {
-  for (const question of questions) makePrompt(question, renderer, tokenizer, contextTokens);
+  for (const question of questions) makePrompt(question, renderer, tokenizer, contextTokens, words);
 }

@@ -1,5 +1,6 @@
 import { Template } from "@huggingface/jinja";
 import { ConfigError, DataError } from "../core/errors.ts";
+import type { SeatPrompt } from "../env/environment.ts";
 import { readModelFile, readModelJson, tokenizerConfigSchema } from "./model-folder.ts";
 import type { PromptConfig } from "./renderer-config.ts";
 import type { Renderer, Tokenizer } from "./tokenizer.ts";
@@ -44,7 +45,7 @@ export function loadChatTemplate(folder: string): ChatTemplate | undefined {
 
 function plainRenderer(tokenizer: Tokenizer, config: PromptConfig): Renderer {
   return {
-    prompt: (question) => tokenizer.encode(fill(config.template, question)),
+    prompt: (question, words) => tokenizer.encode(fill(words?.plain ?? config.template, question)),
     observation: (text) => text,
   };
 }
@@ -59,17 +60,17 @@ function chatRenderer(tokenizer: Tokenizer, config: PromptConfig, chat: ChatTemp
       next: "Use `format: plain`, or add the template to the model folder.",
     });
   const render = compile(chat);
-  const opening = (question: string) => openingOf(config, question);
+  const opening = (question: string, words?: SeatPrompt) => openingOf(words ?? config, question);
   const frame = config.observation === "user" ? userFrame(render, opening("?"), chat.where) : undefined;
   return {
     // The template writes the beginning-of-text token itself, and `encode` adds none: there is never a second one.
-    prompt: (question) => tokenizer.encode(render(opening(question), true)),
+    prompt: (question, words) => tokenizer.encode(render(opening(question, words), true)),
     observation: (text) => (frame ? frame.before + text + frame.after : text),
   };
 }
 
 /** The messages that open an episode in the chat format. */
-function openingOf({ system, user }: PromptConfig, question: string): Message[] {
+function openingOf({ system, user }: Pick<PromptConfig, "system" | "user">, question: string): Message[] {
   return [
     ...(system === "" ? [] : [{ role: "system", content: system } as const]),
     { role: "user", content: fill(user, question) },
@@ -80,12 +81,19 @@ function openingOf({ system, user }: PromptConfig, question: string): Message[] 
 export function wordingOf(
   config: PromptConfig,
   chat: ChatTemplate | undefined,
-): { readonly format: "plain" | "chat"; readonly opening: (question: string) => readonly Message[] } {
+): {
+  readonly format: "plain" | "chat";
+  /** @param words a seat's own opening, in place of the config's */
+  readonly opening: (question: string, words?: SeatPrompt) => readonly Message[];
+} {
   const format = formatOf(config, chat);
-  if (format === "chat") return { format, opening: (question) => openingOf(config, question) };
+  if (format === "chat")
+    return { format, opening: (question, words) => openingOf(words ?? config, question) };
   return {
     format,
-    opening: (question) => [{ role: "user", content: fill(config.template, question) }],
+    opening: (question, words) => [
+      { role: "user", content: fill(words?.plain ?? config.template, question) },
+    ],
   };
 }
 

@@ -18,6 +18,8 @@ export interface SampleRequest {
   readonly sequence: string;
   /** Names the group; its sequences share their first prompt, so a fleet keeps them on one server. */
   readonly group?: string | undefined;
+  /** Whose turn it is, where an environment has several seats. */
+  readonly seat?: string | undefined;
   /** Everything the model has seen so far, [T]. */
   readonly prompt: readonly number[];
   readonly params: SamplingParams;

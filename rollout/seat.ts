@@ -1,7 +1,8 @@
 import { type Complaint, EnvError, SamplerError } from "../core/errors.ts";
-import type { Act, ActOptions, Observation, Seat } from "../env/environment.ts";
+import type { Act, ActOptions, Observation } from "../env/environment.ts";
 import { Ledger, logprobRounding, withoutEnd } from "./ledger.ts";
 import { fitObservation } from "./observation.ts";
+import type { PlayerSeat } from "./player-seat.ts";
 import type { Completion, Sampler } from "./sampler.ts";
 import type { Renderer, Tokenizer } from "./tokenizer.ts";
 import type { Segment, Sequence } from "./trajectory.ts";
@@ -36,9 +37,10 @@ export interface PolicySeatOptions {
  * A seat taken by a policy: text on the environment's side, tokens on the sampler's, a ledger between them.
  * Plain strings are the harness's own words (`injected`); Observations come from tools (`observation`).
  */
-export class PolicySeat implements Seat {
+export class PolicySeat implements PlayerSeat {
   readonly #options: PolicySeatOptions;
-  readonly #ledger: Ledger;
+  readonly #ended: Sequence[] = [];
+  #ledger: Ledger;
   #turn = 0;
   #state: "open" | "acting" | "closed" = "open";
   /** Something did not fit any more: the next act can only say so. */
@@ -52,7 +54,18 @@ export class PolicySeat implements Seat {
   }
 
   get sequenceName(): string {
-    return this.#options.sequence;
+    const { sequence } = this.#options;
+    return this.#ended.length === 0 ? sequence : `${sequence}/${this.#ended.length}`;
+  }
+
+  restart(text: string): Promise<{ tokens: number; cut: number }> {
+    this.#expectOpen("restart");
+    const { name, prompt, sampler } = this.#options;
+    sampler.release(this.sequenceName);
+    this.#ended.push(this.#audited());
+    this.#ledger = new Ledger(name, prompt);
+    this.#full = false;
+    return this.observe(text);
   }
 
   async observe(text: string | Observation): Promise<{ tokens: number; cut: number }> {
@@ -75,7 +88,7 @@ export class PolicySeat implements Seat {
 
   async act({ stop, maxTokens }: ActOptions): Promise<Act> {
     this.#expectOpen("act");
-    const { sampler, sequence, group, decoding, seedOfTurn, signal, onSampling } = this.#options;
+    const { name, sampler, group, decoding, seedOfTurn, signal, onSampling } = this.#options;
     const room = sampler.contextTokens - this.#ledger.length;
     if (this.#full || room <= 0) return { text: "", finish: "context", tokens: 0 };
     const limit = Math.min(maxTokens, room);
@@ -85,7 +98,10 @@ export class PolicySeat implements Seat {
     onSampling?.(true);
     try {
       const prompt = this.#ledger.ask();
-      const completion = await sampler.sample({ sequence, group, prompt, params }, signal);
+      const completion = await sampler.sample(
+        { sequence: this.sequenceName, group, seat: name, prompt, params },
+        signal,
+      );
       this.#expectActing();
       this.#check(completion, limit);
       // The room was smaller than what was asked for: it is the context that ended the turn.
@@ -107,7 +123,11 @@ export class PolicySeat implements Seat {
   }
 
   /** Audited. Throws InvariantError. */
-  sequence(): Sequence {
+  sequences(): Sequence[] {
+    return [...this.#ended, this.#audited()];
+  }
+
+  #audited(): Sequence {
     return this.#ledger.audited(this.#options.tokenizer);
   }
 

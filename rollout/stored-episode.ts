@@ -64,12 +64,12 @@ function fromTurns(
   { tokenizer, renderer, observation }: EpisodeReader,
 ): Segment[] {
   const last = turns.findLastIndex(({ source }) => source === "policy");
-  const segments = turns.slice(0, last + 1).map(({ source, text, bare }, i): Segment => {
+  const segments = turns.slice(0, last + 1).map(({ source, text, bare, ends }, i): Segment => {
     if (bare) {
       const { tokens } = fitObservation({ ...observation, body: text }, tokenizer, renderer);
       return { source, tokens, text: tokenizer.decode(tokens) };
     }
-    const end = ended && i === last ? tokenizer.eosIds.slice(0, 1) : [];
+    const end = (i === last ? ended : ends) ? tokenizer.eosIds.slice(0, 1) : [];
     const tokens = [...tokenizer.encode(text), ...end];
     return source === "policy" ? policy(text, tokens, tokenizer) : { source, text, tokens };
   });
@@ -85,12 +85,16 @@ function fromStream({ chat, question }: StoredEpisode, o: EpisodeReader): Segmen
   const opening = messages.slice(0, first);
   const text =
     layout === "plain" ? opening.map(({ content }) => content).join("") : o.chat.render(opening, true);
-  const turns = messages.slice(first).map(
-    ({ role, content, train }): Turn => ({
-      source: role !== "assistant" ? "observation" : train === false ? "injected" : "policy",
-      text: content,
-    }),
-  );
+  const turns = messages
+    .slice(first)
+    .filter(({ content, train, ends }) => content !== "" || train !== false || ends)
+    .map(
+      ({ role, content, train, ends }): Turn => ({
+        source: role !== "assistant" ? "observation" : train === false ? "injected" : "policy",
+        text: content,
+        ...(ends && { ends }),
+      }),
+    );
   return fromTurns([{ source: "prompt", text }, ...turns], question, ended, o);
 }
 
@@ -112,18 +116,21 @@ function fromChat(
     const text = said(message);
     const tokens = tokenizer.encode(text);
     const next = at === last ? -1 : messages.findIndex(({ role }, i) => i > at && role === "assistant");
-    const between = next < 0 ? "" : gap(chat, messages, at, next, extras);
+    // Two turns of ours with nothing shown between them stand in one frame.
+    const apart = next >= 0 && (layout === undefined || next > at + 1);
+    const between = apart ? gap(chat, messages, at, next, extras) : "";
     const after = tokenizer.encode(between);
     // An agent elsewhere ends its turns itself; ours is stopped at </search>, and only its last turn may end the text.
-    const ends = layout === undefined || (next < 0 && ended);
+    const ends = layout === undefined || (next < 0 ? ended : message.ends === true);
+    const closed = tokenizer.eosIds.includes(after[0]!); // by the template
     const end =
-      next < 0 ? tokenizer.eosIds.slice(0, 1) : after.slice(0, tokenizer.eosIds.includes(after[0]!) ? 1 : 0);
+      next < 0 || (message.ends && !closed) ? tokenizer.eosIds.slice(0, 1) : after.slice(0, closed ? 1 : 0);
     if (ends) tokens.push(...end);
     segments.push(
       message.train === false ? { source: "injected", text, tokens } : policy(text, tokens, tokenizer),
     );
     if (next < 0) break;
-    const shown = ends ? after.slice(end.length) : after;
+    const shown = ends && closed ? after.slice(1) : after;
     segments.push({ source: "observation", text: tokenizer.decode(shown), tokens: shown });
     at = next;
   }

@@ -1,3 +1,5 @@
+import type { SeatPrompt } from "../env/environment.ts";
+
 /** Text ↔ token ids. `decode(encode(text))` gives `text` back, up to white space in the tiny vocabulary. */
 export interface Tokenizer {
   /** Changes whenever ids would. */
@@ -21,8 +23,8 @@ export interface Tokenizer {
 
 /** Turns a question into the prompt that opens a sequence. */
 export interface Renderer {
-  /** Prompt ids for one question. */
-  prompt(question: string): number[];
+  /** Prompt ids for one question. @param words a seat's own opening, in place of the config's */
+  prompt(question: string, words?: SeatPrompt): number[];
   /** Wraps an observation as the model's chat format wants it, as text (identity for base models). */
   observation(text: string): string;
 }

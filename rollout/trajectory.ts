@@ -7,6 +7,12 @@ import type { Ending, Finish, PolicyOutcome } from "../env/environment.ts";
  */
 export type Source = "prompt" | "policy" | "observation" | "injected";
 
+/** Tokens that a server counted. */
+export interface TokenUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
 export interface Segment {
   readonly source: Source;
   readonly tokens: readonly number[]; // [N]
@@ -17,11 +23,15 @@ export interface Segment {
   readonly version?: number;
   /** Policy segments only. */
   readonly finish?: Finish;
+  /** Policy segments of a chat API, which gives no ids: what its server counted for this turn. */
+  readonly usage?: TokenUsage;
 }
 
 /** One seat's tokens; concatenated segments are exactly what the model saw. */
 export interface Sequence {
   readonly seat: string;
+  /** Played by somebody else than the policy: never trained on. */
+  readonly outside?: true;
   readonly segments: readonly Segment[];
 }
 
@@ -43,6 +53,8 @@ export interface Trajectory {
   /** Sampling temperature of every policy token; 0 is greedy. */
   readonly temperature: number;
   readonly seconds: number;
+  /** A demonstrator's, or read from a file: no policy sampled it, so it has no log-probabilities and RL refuses it. */
+  readonly unsampled?: true;
 }
 
 /** G trajectories of one task: identity is declared here, never derived from text. */

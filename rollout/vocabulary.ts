@@ -43,6 +43,31 @@ export function defaultVocabulary(words: Iterable<string>): Vocabulary {
   return checkVocabulary({ special: [...specialTokens], words: own, syllables: [...defaultSyllables] });
 }
 
+/** The vocabulary with more tokens; those that it has already stay as they are. */
+export function extendVocabulary(
+  vocabulary: Vocabulary,
+  more: { readonly special: readonly string[]; readonly words: readonly string[] },
+): Vocabulary {
+  const { special, words, syllables } = vocabulary;
+  const added = (own: readonly string[], others: readonly string[]) => [
+    ...own,
+    ...others.filter((each) => !special.includes(each) && !words.includes(each)),
+  ];
+  return checkVocabulary({
+    special: added(special, more.special),
+    words: added(words, more.words),
+    syllables,
+  });
+}
+
+/** Every token of a vocabulary by what it is, in the order of ids; syllables as a word's first and as later ones. */
+export const piecesOf = ({ special, words, syllables }: Vocabulary): string[] => [
+  ...special,
+  ...words,
+  ...syllables.map((each) => `_${each}`),
+  ...syllables.map((each) => `+${each}`),
+];
+
 /** Parses and cross-checks a vocabulary. Throws DataError. */
 export function checkVocabulary(value: unknown, where = "vocabulary"): Vocabulary {
   const parsed = vocabularySchema.safeParse(value);

@@ -1,8 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Environment } from "../env/environment.ts";
 import { type ResearcherOptions, researcher } from "../env/researcher.ts";
+import type { Sampler } from "../rollout/sampler.ts";
+import { scriptedSampler, unbatched } from "../rollout/testing.ts";
+import type { Tokenizer } from "../rollout/tokenizer.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import { runDifference, runFingerprint } from "./testing/run-fingerprint.ts";
 import { type Project, toyProject } from "./testing/toy-project.ts";
@@ -27,9 +30,13 @@ const fragile = (parts: ResearcherOptions): Environment => {
   };
 };
 
+/** A policy that is none of ours. */
+const oracle = async ({ tokenizer }: { tokenizer: Tokenizer }): Promise<Sampler> =>
+  unbatched(scriptedSampler(tokenizer, () => "<answer> Frank Herbert </answer>"));
+
 let project: Project;
 beforeAll(() => {
-  project = toyProject({ rewards: { words }, environments: { fragile } });
+  project = toyProject({ rewards: { words }, environments: { fragile }, samplers: { oracle } });
 });
 afterAll(() => project.remove());
 
@@ -103,6 +110,22 @@ test("a cell that crashes does not stop the rest; cells share warm-up and first 
   expect(read("trained/ablation.csv").trimEnd().split("\r\n")).toHaveLength(4);
   expect(read("trained/curves.csv")).toMatch(/^metric,cell,seed,step,value\r\n"EM test, greedy",base,1,0,/);
   expect(read("trained/ablation.md")).toContain("## Ablation toy");
+
+  const reported = await project.forager("report", out, "--format", "html,json", "--json");
+  expect(reported.code, reported.stderr).toBe(0);
+  expect(reported.events.at(-1)).toMatchObject({ kind: "ablation", name: "toy", partial: [] });
+  const page = read("trained/report.json");
+  expect(JSON.parse(page)).toMatchObject({ ablation: { rows: whole.rows } });
+  expect(read("trained/report.html")).toContain("Learning curves");
+  // Before the first end there is only the plan: the report is of what is done.
+  rmSync(join(out, "ablation.json"));
+  rmSync(join(out, "cells/fragile/seed-1/summary.json"));
+  const open = await project.forager("report", out, "--format", "json", "--json");
+  expect(open.code, open.stderr).toBe(0);
+  expect(open.events.at(-1)).toMatchObject({ partial: ["1 of 3 cells and seeds are not done"] });
+  expect(JSON.parse(read("trained/report.json"))).toMatchObject({
+    ablation: { rows: whole.rows.slice(0, 2) },
+  });
 }, 120_000);
 
 test("evaluations that differ in scoring alone play their episodes once", async () => {
@@ -138,6 +161,28 @@ metric: turns
   expect(again.stdout).not.toContain("taken from another cell");
 }, 60_000);
 
+const sampled = (who: string) => `name: own
+config: train.yaml
+what: evaluate
+${who}
+set:
+  eval.modes: [greedy]
+  eval.benchmarks: [{ name: dev, source: { kind: jsonl, path: ${project.at("questions.jsonl")} } }]
+grid: { env.maxTurns: [1] }
+`;
+
+test("a sampler of the user's own plays the cells", async () => {
+  const out = project.at("own");
+  const file = project.write("own.yaml", sampled("sampler: oracle"));
+  const { code, stderr, stdout } = await project.forager("ablate", file, "--out", out);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toMatch(/^base +dev, greedy +1 +2 +0\.500/m);
+  const evaluation = JSON.parse(read("own/cells/base/seed-1/evaluation.json")) as { policy: string };
+  expect(evaluation.policy).toBe("own sampler oracle");
+  const again = await project.forager("ablate", "--resume", out);
+  expect(again.code, again.stderr).toBe(0);
+}, 60_000);
+
 describe("one clear error, exit code 2, before anything runs", () => {
   const refused = async (text: string, ...more: string[]) => {
     const file = project.write("refused.yaml", text);
@@ -153,6 +198,21 @@ describe("one clear error, exit code 2, before anything runs", () => {
     );
     const part = `${trainFile}  odd: { reward.weights: { exactMach: 1 } }\n`;
     expect(await refused(part)).toMatch(/exactMach[\s\S]*exactMatch/);
+  }, 60_000);
+
+  test("a sampler that is nobody's, one where a path stands, two policies, a step of it, or one that would train", async () => {
+    expect(await refused(sampled("sampler: oracel"))).toMatch(
+      /no sampler `oracel`[\s\S]*Did you mean `oracle`/,
+    );
+    expect(await refused(sampled("policy: oracle"))).toMatch(
+      /`oracle` is a sampler of yours[\s\S]*Write `sampler: oracle` in its place/,
+    );
+    expect(await refused(sampled("policy: run\nsampler: oracle"))).toContain("two policies");
+    expect(await refused(sampled("sampler: oracle\nstep: 2"))).toContain(
+      "--step chooses a checkpoint of a run",
+    );
+    expect(await refused(`${trainFile}sampler: oracle\n`)).toContain("start from their own model");
+    expect(await refused(sampled("policy: nowhere"))).toContain("there is no such policy");
   }, 60_000);
 
   test("cells at once that share this machine, a policy for runs, seeds that are none, two sources of a plan", async () => {

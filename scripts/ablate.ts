@@ -5,7 +5,7 @@ import { ConfigError, ForagerError } from "../core/errors.ts";
 import { makeFolder } from "../core/files.ts";
 import { showAblation } from "../eval/ablation-table.ts";
 import { lockRun } from "../track/run-lock.ts";
-import { checkJobs, showPlan } from "./ablation-checks.ts";
+import { checkJobs, checkWho, showPlan } from "./ablation-checks.ts";
 import {
   type AblationPlan,
   checkNewAblation,
@@ -86,6 +86,7 @@ export const command = defineCommand({
     } else {
       folder = resume;
       plan = readPlan(folder);
+      checkWho(plan, extensions);
     }
     makeFolder(folder);
     const lock = lockRun(folder);

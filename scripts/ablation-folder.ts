@@ -8,12 +8,14 @@ import { printConfig } from "../configs/print.ts";
 import type { Config } from "../configs/schema.ts";
 import { CheckpointError, ConfigError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/files.ts";
+import { type ConfigChange, configChanges } from "../eval/ablation-table.ts";
 import { readJson } from "../track/run-folder.ts";
 
 const planSchema = z.strictObject({
   name: z.string(),
   what: z.enum(["train", "evaluate"]),
   policy: z.string().optional(),
+  sampler: z.string().optional(),
   step: z.int().optional(),
   metric: z.string(),
   atOnce: z.int().min(1),
@@ -40,11 +42,12 @@ export const jobFolder = (out: string, cell: string, seed: number): string =>
 
 /** The plan with its seeds: three of a run, the base's own of an evaluation. */
 export function planOf({ spec, cells }: LoadedAblation): AblationPlan {
-  const { name, what, policy, step, metric, atOnce } = spec;
+  const { name, what, policy, sampler, step, metric, atOnce } = spec;
   const seeds = spec.seeds ?? (what === "train" ? [1, 2, 3] : [cells[0].loaded.config.eval.seed]);
   return {
     ...{ name, what, metric, atOnce, seeds: [...seeds] },
     ...(policy === undefined ? {} : { policy }),
+    ...(sampler === undefined ? {} : { sampler }),
     ...(step === undefined ? {} : { step }),
     cells: cells.map((cell) => cell.name),
   };
@@ -89,6 +92,14 @@ export function readPlan(out: string): AblationPlan {
     got: `${issue?.path.join(".")}: ${issue?.message}`,
     next: "Restore it, or start the ablation anew with another --out.",
   });
+}
+
+/** What a cell changes; names, seeds and folders differ by themselves. */
+export function cellChanges(
+  { run: _base, ...base }: Config,
+  { run: _cell, ...cell }: Config,
+): ConfigChange[] {
+  return configChanges(base, cell);
 }
 
 /** Every cell under every seed, in the order in which they run: seed by seed, the base first. */

@@ -6,7 +6,9 @@ import type { AblationPlan } from "./ablation-folder.ts";
 export function warmUpKey(config: Config): string {
   const { engine, model, data, search, env, rollout, sft, eval: e, reward } = config;
   return hash({
-    ...{ seed: config.run.seed, engine, model, data, search, env, prompt: rollout.prompt, sft },
+    ...{ seed: config.run.seed, engine, model, data, search, prompt: rollout.prompt, sft },
+    // What becomes of verdicts matters to those who play, not to who shows how: the whole loop is shown.
+    env: env.team === undefined ? env : { ...env, team: { ...env.team, feedback: undefined } },
     // A tiny model's words come from these questions, and the normaliser may drop some of a file's.
     benchmarks: e.benchmarks.map(({ source, limit }) => ({ source, limit })),
     normalizer: data.train.kind === "world" ? undefined : reward.normalizer,

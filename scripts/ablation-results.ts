@@ -1,13 +1,15 @@
 import { join } from "node:path";
+import { mean } from "simple-statistics";
+import { csvTable } from "../core/csv.ts";
 import { writeFileAtomic } from "../core/files.ts";
-import { type CellEvaluations, compareCells } from "../eval/ablation.ts";
+import { type CellEvaluations, compareCells, referenceOf } from "../eval/ablation.ts";
 import { type Curve, type CurvePoint, curveRows } from "../eval/ablation-curves.ts";
-import { type AblationReport, configChanges, showAblation } from "../eval/ablation-table.ts";
-import { csvTable } from "../eval/csv.ts";
+import { type AblationReport, showAblation } from "../eval/ablation-table.ts";
 import { chosenEvaluations } from "../eval/match.ts";
 import { readEvaluation } from "../eval/stored.ts";
 import { openRunNumbers } from "../track/run-numbers.ts";
-import type { AblationPlan, Job } from "./ablation-folder.ts";
+import { sampledTokens } from "../track/sampled-tokens.ts";
+import { type AblationPlan, cellChanges, type Job } from "./ablation-folder.ts";
 
 /** How a job ended. */
 export type Ending =
@@ -26,24 +28,30 @@ export function ablationReport(
   const done = jobs.filter((job) => endings.get(job)?.status === "done");
   const of = (cell: string) => done.filter((job) => job.cell === cell);
   const trained = plan.what === "train";
+  const asked = (name: string) =>
+    jobs.find(({ cell }) => cell === name)?.loaded.config.eval.benchmarks.map((each) => each.name) ?? [];
   const evaluated = plan.cells.map((name): CellEvaluations => {
     const seeds = of(name).map(({ seed, folder }) => {
       return [seed, chosenEvaluations(folder, {}).map(readEvaluation)] as const;
     });
-    return { name, bySeed: new Map(seeds) };
+    return { name, asks: asked(name), bySeed: new Map(seeds) };
   });
   const base = jobs.find(({ cell }) => cell === plan.cells[0]);
   const changes = (name: string) => {
     const own = jobs.find(({ cell, seed }) => cell === name && seed === base?.seed);
-    const { run: _run, ...of } = own?.loaded.config ?? {};
-    const { run: _base, ...before } = base?.loaded.config ?? {};
-    return configChanges(before, of);
+    return base && own ? cellChanges(base.loaded.config, own.loaded.config) : [];
   };
+  const tokensOf = (name: string) => {
+    const runs = trained ? of(name).map(({ folder }) => sampledTokensIn(folder)) : [];
+    return runs.length === 0 ? {} : { sampledTokens: mean(runs) };
+  };
+  const open = jobs.length - done.length;
   return {
+    ...(open > 0 ? { unfinished: { n: open, of: jobs.length } } : {}),
     name: plan.name,
     metric: plan.metric,
-    notes: notesOf(plan, jobs, endings),
-    cells: plan.cells.map((name) => ({ name, changes: changes(name) })),
+    notes: [...notesOf(plan, jobs, endings), ...otherReferences(evaluated)],
+    cells: plan.cells.map((name) => ({ name, changes: changes(name), ...tokensOf(name) })),
     rows: compareCells(evaluated, { metric: plan.metric, trained }),
     failed: jobs.flatMap((job) => {
       const ending = endings.get(job);
@@ -70,8 +78,28 @@ function notesOf(
   ];
 }
 
+/** Cells on other data are held against the first of their own. */
+function otherReferences(cells: readonly CellEvaluations[]): string[] {
+  const benchmarks = [...new Set(cells.flatMap(({ asks = [] }) => asks))];
+  return benchmarks.flatMap((benchmark) => {
+    const first = referenceOf(cells, benchmark);
+    return first === undefined || first === cells[0]
+      ? []
+      : [`${benchmark}, which the base is not asked: against ${first.name}`];
+  });
+}
+
 export const fewSeeds = (n: number): string =>
   `${n === 1 ? "one seed" : `${n} seeds`}: fewer than 3 say nothing of how training comes out in general`;
+
+function sampledTokensIn(folder: string): number {
+  const numbers = openRunNumbers(folder);
+  try {
+    return sampledTokens(numbers.steps);
+  } finally {
+    numbers.close();
+  }
+}
 
 /** Exact match of every evaluation that the runs made on their way. */
 function evaluationCurves(done: readonly Job[]): Curve[] {
@@ -122,9 +150,11 @@ const ablationRows = (report: AblationReport): (string | number | undefined)[][]
     "p",
     "p_holm",
     "verdict",
+    "sampled_tokens",
   ]),
   ...report.rows.map(({ cell, benchmark, mode, seeds, questions, mean, against: a }) => [
     ...[cell, benchmark, mode, seeds.length, questions, mean],
     ...[a?.difference, a?.low, a?.high, a?.p, a?.adjustedP, a?.verdict],
+    report.cells.find(({ name }) => name === cell)?.sampledTokens,
   ]),
 ];

@@ -45,7 +45,7 @@ export async function runJobs(
           const status =
             plan.what === "train"
               ? await trainCell(job, attempt)
-              : await evaluateCell(job, { ...attempt, policy: plan.policy, step: plan.step });
+              : await evaluateCell(job, { ...attempt, policy: plan.sampler ?? plan.policy, step: plan.step });
           endings.set(job, { status });
           output.line(`${name}: ${status}, ${showSeconds((performance.now() - start) / 1e3)}`);
         } catch (error) {

@@ -2,8 +2,8 @@ import type { Config } from "../configs/schema.ts";
 import { ConfigError, DataError } from "../core/errors.ts";
 import { rng } from "../core/rng.ts";
 import { readPassages } from "../datasets/jsonl.ts";
+import type { LoadedSource } from "../datasets/load.ts";
 import type { Passage, Question, Task } from "../datasets/task.ts";
-import type { World } from "../datasets/world.ts";
 import { perEpisode } from "../env/per-episode.ts";
 import type { Retriever } from "../env/search/retriever.ts";
 import { episodeRetriever, type StandInResources, standIns } from "../env/search/stand-ins.ts";
@@ -13,11 +13,22 @@ import type { Setup } from "./setup.ts";
 /** What answers the searches of a config, composed with the gold passages that only a task knows. */
 export type Answering = Pick<Setup, "environment" | "retriever">;
 
+/** The synthetic world or a family: its pages, and each of its tasks by id. */
+export interface Generated {
+  readonly passages: readonly Passage[];
+  planned(taskId: string): { readonly task: Task };
+}
+
+export const generatedOf = ({
+  world,
+  family,
+}: Pick<LoadedSource, "world" | "family">): Generated | undefined => world ?? family?.family;
+
 /** What it is composed of. */
 export interface AnsweringParts {
   readonly engine: Retriever;
   readonly makeEnvironment: Setup["makeEnvironment"];
-  readonly world: World | undefined;
+  readonly generated: Generated | undefined;
   /** Questions that are known beforehand, by what they are called in errors. */
   readonly questions: readonly { readonly name: string; readonly tasks: readonly Task[] }[];
 }
@@ -57,19 +68,23 @@ export function answeringWith(
   };
 }
 
-/** Reads what the stand-ins need: the synthetic world's pages, or the corpus once. */
+/** Reads what the stand-ins need: the pages of generated questions, or the corpus once. */
 export async function openResources(
   { search: { corpus } }: Config,
-  { engine, world, questions }: AnsweringParts,
+  { engine, generated, questions }: AnsweringParts,
   needs: "pool" | "gold" | "both" | undefined,
 ): Promise<StandInResources> {
   const tasks = knownTasks(questions.flatMap((set) => set.tasks));
   if (needs === undefined) return { engine, pool: [], gold: () => undefined };
-  if (world !== undefined && corpus === undefined) {
-    const pages = new Map(world.passages.flatMap((page) => passageNames(page).map((name) => [name, page])));
+  if (generated !== undefined && corpus === undefined) {
+    const pages = new Map(
+      generated.passages.flatMap((page) => passageNames(page).map((name) => [name, page])),
+    );
     const gold = (question: Question) =>
-      found(goldOf(tasks.get(keyOf(question)) ?? plannedIn(world, question.id)), (name) => pages.get(name));
-    return { engine, pool: world.passages, gold };
+      found(goldOf(tasks.get(keyOf(question)) ?? plannedIn(generated, question.id)), (name) =>
+        pages.get(name),
+      );
+    return { engine, pool: generated.passages, gold };
   }
   if (corpus === undefined)
     throw new ConfigError({
@@ -113,10 +128,10 @@ function knownTasks(tasks: readonly Task[]): ReadonlyMap<string, Task> {
 
 const goldOf = (task: Task | undefined): readonly string[] => (task === undefined ? [] : namesOf(task));
 
-/** A question that the world draws while it trains. */
-function plannedIn(world: World, id: string): Task | undefined {
+/** A question that is drawn while the run trains. */
+function plannedIn(generated: Generated, id: string): Task | undefined {
   try {
-    return world.planned(id).task;
+    return generated.planned(id).task;
   } catch {
     return undefined;
   }

@@ -37,7 +37,7 @@ describe("the config", () => {
     expect(await complaint("rollout.groupSzie=4")).toMatchInlineSnapshot(`
       "error: unknown key \`rollout.groupSzie\`
         where    override \`rollout.groupSzie=4\`
-        expected one of tasksPerStep, groupSize, temperature, topP, topK, maxRows, concurrency, retries, retryDelayMs, episodeTimeoutMs, refillBatches, prompt
+        expected one of tasksPerStep, groupSize, temperature, finalTemperature, topP, topK, maxRows, concurrency, retries, retryDelayMs, episodeTimeoutMs, refillBatches, prompt
         next     Did you mean \`groupSize\`?"
     `);
   });
@@ -82,7 +82,7 @@ describe("the config", () => {
     expect(await complaint("reward.weights={exactMtach: 1}")).toMatchInlineSnapshot(`
       "error: unknown reward part \`exactMtach\`
         where    reward.weights.exactMtach
-        expected one of exactMatch, f1, coverMatch, answerTag, answers, evidence, novelSearch, freshQuery, supported, turnCredit, repeatedTags, repeatedNgrams, repeatedQueries, format, formatPenalty, retrieval, searchCost, length, process, repetition, judge
+        expected one of exactMatch, f1, coverMatch, answerTag, answers, evidence, novelSearch, freshQuery, supported, turnCredit, repeatedTags, repeatedNgrams, repeatedQueries, format, formatPenalty, retrieval, searchCost, length, converged, teamFormat, constraintsKept, backSubstitution, errorLocated, fewRevisions, freshPlan, teamProcess, process, repetition, judge
         next     Did you mean \`exactMatch\`?"
     `);
   });
@@ -90,7 +90,7 @@ describe("the config", () => {
     expect(await complaint("rl.filterMetric=exact_match")).toMatchInlineSnapshot(`
       "error: there is no reward part \`exact_match\` to filter on
         where    rl.filterMetric
-        expected one of reward, exactMatch, f1, coverMatch, answerTag, answers, evidence, novelSearch, freshQuery, supported, turnCredit, repeatedTags, repeatedNgrams, repeatedQueries, format, formatPenalty, retrieval, searchCost, length, process, repetition, judge
+        expected one of reward, exactMatch, f1, coverMatch, answerTag, answers, evidence, novelSearch, freshQuery, supported, turnCredit, repeatedTags, repeatedNgrams, repeatedQueries, format, formatPenalty, retrieval, searchCost, length, converged, teamFormat, constraintsKept, backSubstitution, errorLocated, fewRevisions, freshPlan, teamProcess, process, repetition, judge
         next     Did you mean \`exactMatch\`?"
     `);
   });
@@ -101,7 +101,7 @@ describe("the config", () => {
       "error: \`sft.source.habits\` is wrong
         where    override \`sft.source={kind: experts, habits: hastey}\`
         got      "hastey"
-        expected one of "clean", "hasty", "random"
+        expected one of "clean", "hasty", "random", "careful"
         next     Did you mean "hasty"?"
     `);
   });
@@ -109,7 +109,7 @@ describe("the config", () => {
     expect(await complaint("env.name=reseacher")).toMatchInlineSnapshot(`
       "error: there is no environment \`reseacher\`
         where    env.name
-        expected researcher
+        expected researcher, team
         next     Name one of these, or add yours with defineForager({ environments })."
     `);
   });

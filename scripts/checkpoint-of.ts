@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CheckpointError, ConfigError } from "../core/errors.ts";
+import { loadPolicy } from "../rl/policy/checkpoint.ts";
+import { openAdapters } from "../rl/policy/open-adapters.ts";
 import type { Policy } from "../rl/policy/policy.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
 import type { CheckpointState } from "../rl/run-checkpoint.ts";
@@ -53,6 +55,20 @@ export function checkSameWeights(policy: Policy, state: CheckpointState, checkpo
       ? "Name its base model as model.path, or restore the checkpoint or its base model: one of them was changed."
       : "The checkpoint was changed; use another one.",
   });
+}
+
+/** The whole policy of a checkpoint, over the base model that it names. @throws CheckpointError */
+export function policyOf(checkpoint: string, state: CheckpointState): Policy {
+  const base = state.training === "lora" ? baseOf(state, checkpoint) : undefined;
+  const open = (folder: string) =>
+    base === undefined
+      ? loadPolicy(folder, { training: "full", seed: 0 })
+      : loadPolicy(base, { training: "lora", adapter: folder, seed: 0 });
+  const policy = state.adapters
+    ? openAdapters(checkpoint, Object.keys(state.adapters), open)
+    : open(base === undefined ? checkpoint : join(checkpoint, "adapter"));
+  checkSameWeights(policy, state, checkpoint);
+  return policy;
 }
 
 /** The base model of a LoRA checkpoint. @throws CheckpointError when it is not where it was */

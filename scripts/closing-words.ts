@@ -1,8 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { money } from "../eval/cost.ts";
 import type { EvalRecord } from "../eval/record.ts";
 import { readRecords } from "../eval/record-file.ts";
+import type { TeamCost } from "../eval/report/team-cost.ts";
+import { driverRows, hoursText } from "../eval/report/team-tables.ts";
 import { compareResults, comparisonTable } from "../eval/table.ts";
+import { percent, tokenCount } from "../eval/table-words.ts";
 import { evalFolder } from "../track/run-folder.ts";
 import type { Output } from "./output.ts";
 import { showSeconds } from "./progress.ts";
@@ -11,7 +15,12 @@ import type { Setup } from "./setup.ts";
 import type { RunResult } from "./train-run.ts";
 
 /** What a finished run says: before and after with intervals, one episode before and after, what to try next. */
-export function closingWords(setup: Setup, record: RunRecord, result: RunResult, output: Output): void {
+export function closingWords(
+  setup: Setup,
+  record: RunRecord,
+  result: RunResult,
+  { output, team }: { readonly output: Output; readonly team: TeamCost | undefined },
+): void {
   const { config } = setup;
   const steps = result.steps;
   for (const { name } of setup.benchmarks)
@@ -48,6 +57,7 @@ export function closingWords(setup: Setup, record: RunRecord, result: RunResult,
     }
   }
   const folder = record.folder.path;
+  if (team) for (const line of teamWords(team)) output.line(line);
   output.line();
   output.line(
     result.status === "interrupted"
@@ -57,11 +67,31 @@ export function closingWords(setup: Setup, record: RunRecord, result: RunResult,
   output.line(`total time ${showSeconds(record.seconds())}, warm-up and evaluations included`);
   if (result.status === "done") {
     output.line(`metrics of every step: ${join(folder, "metrics.jsonl")}`);
+    output.line(`next: npx forager report ${folder}    (curves and intervals on one page, a model card)`);
     output.line(
-      `next: npx forager rollout ${join(folder, "config.yaml")} --policy ${folder} --print    (look at episodes)`,
+      `      npx forager rollout ${join(folder, "config.yaml")} --policy ${folder} --print    (look at episodes)`,
     );
     output.line(`      npx forager play ${join(folder, "config.yaml")}    (take the policy's seat)`);
   }
+}
+
+/** What the team cost: by role, what drives it, and what the full scale would take. */
+function teamWords(team: TeamCost): string[] {
+  const [scale] = team.projections;
+  return [
+    "",
+    `What ${team.episodes} episodes of the team cost:`,
+    ...team.roles.map(
+      ({ role, tokens, share, callsPerEpisode, tokensPerCall }) =>
+        `  ${role.padEnd(10)} ${tokenCount(tokens)} tokens (${percent(share)}), ${callsPerEpisode.toFixed(2)} calls an episode, ${tokensPerCall.toFixed(1)} tokens a call`,
+    ),
+    ...driverRows(team).map(([name, value, small]) => `  ${name}: ${value}${small ? `, ${small}` : ""}`),
+    ...(scale
+      ? [
+          `  projected: ${scale.trajectories} trajectories × ${scale.tokensPerTrajectory} tokens = ${tokenCount(scale.tokens)}${scale.hours === undefined ? "" : `, ${hoursText(scale.hours)} at this speed`}${scale.cost ? `, ${money(scale.cost.amount)} ${scale.cost.currency}` : ""}`,
+        ]
+      : []),
+  ];
 }
 
 /** A question that was wrong before and is right after, the one with most hops and then the first; none without one. */

@@ -71,6 +71,16 @@ export const commandRows: readonly CommandRow[] = [
     load: async () => (await import("./export.ts")).rl,
   },
   {
+    name: "export cache",
+    describe: "verified episodes with something changed, played and verified again: for SFT alone",
+    load: async () => (await import("./cache.ts")).command,
+  },
+  {
+    name: "export experts",
+    describe: "what a config's scripted demonstrators show, as chat JSONL",
+    load: async () => (await import("./export-experts.ts")).command,
+  },
+  {
     name: "compare",
     describe: "two or more evaluations, question by question: difference, interval, tests, what is noise",
     load: async () => (await import("./compare.ts")).command,

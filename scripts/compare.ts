@@ -42,7 +42,7 @@ export const command = defineCommand({
         type: "string",
         default: "em",
         describe:
-          "what is tested: em, f1, coverEm, judge, recall, turns, searches, …, avg@K, pass@K, pass^K, maj@K, or a reward part",
+          "what is tested: em, f1, coverEm, judge, recall, turns, searches, cost, …, avg@K, pass@K, pass^K, maj@K, or a reward part",
       })
       .option("forceIntersection", {
         type: "boolean",
@@ -97,7 +97,9 @@ function warnOf(
     warn(
       `${benchmark}: decoding differs (${decoding.map(({ key, a, b }) => `${key} ${a} and ${b}`).join(", ")}); the difference is not the policy's alone`,
     );
-  const silent = differ.filter(({ key, a, b }) => ["normalizer", "extraction"].includes(key) && !(a && b));
+  const silent = differ.filter(
+    ({ key, a, b }) => ["normalizer", "extraction", "judge"].includes(key) && !(a && b),
+  );
   for (const { key } of silent)
     warn(`${benchmark}: one of the two does not say its ${key}; they may differ in it`);
   if (a.samples !== b.samples)

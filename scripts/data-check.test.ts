@@ -75,6 +75,39 @@ describe("forager data check", () => {
   });
 });
 
+test("CSV and TSV as PopQA and Bamboogle are published, checked and evaluated on", async () => {
+  const popqa = project.write(
+    "popQA.tsv",
+    'id\tquestion\tpossible_answers\n7\twho wrote Dune\t"[""Frank Herbert""]"\n8\twho wrote Emma\t"[""Jane Austen"", ""Austen""]"\n',
+  );
+  const bamboogle = project.write(
+    "Bamboogle.csv",
+    'Question,Answer\r\n"Who, if any, wrote Dune?",Herbert\r\n',
+  );
+  const row = (name: string, path: string, kind: string) =>
+    `{name: ${name}, source: {kind: ${kind}, path: ${path}}}`;
+  const words = [
+    project.at("train.yaml"),
+    `eval.benchmarks=[${row("popqa", popqa, "tsv")}, ${row("bamboogle", bamboogle, "csv")}]`,
+  ];
+  const checked = await project.forager("data", "check", ...words, "--json");
+  expect(checked.code, checked.stderr).toBe(0);
+  expect(checked.events.filter(({ event }) => event === "benchmark")).toMatchObject([
+    { name: "popqa", questions: 2, inTraining: { counts: { exact: 2, sameAnswer: 2 } } },
+    { name: "bamboogle", questions: 1 },
+  ]);
+  const out = project.at("separated");
+  const evaluated = await project.forager("eval", ...words, "eval.modes=[greedy]", "--out", out);
+  expect(evaluated.code, evaluated.stderr).toBe(0);
+  const records = readFileSync(join(out, "bamboogle-0-greedy/records.jsonl"), "utf8");
+  expect(JSON.parse(records)).toMatchObject({ id: "Bamboogle-2", goldenAnswers: ["Herbert"], hops: 2 });
+
+  project.write("Bamboogle.csv", "Question,Answer\nWho, if any, wrote Dune?,Herbert\n");
+  const ragged = await project.forager("data", "check", ...words);
+  expect(ragged.stderr).toMatch(/a row of 4 fields under a header of 2\n {2}where {4}DIR\/Bamboogle\.csv:2/);
+  expect(ragged.code).toBe(2);
+});
+
 describe("what a benchmark says of itself", () => {
   test.each([
     ["limit=5", "benchmark `dev` is smaller than its limit"],

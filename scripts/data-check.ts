@@ -87,7 +87,7 @@ export const command = defineCommand({
       output.event("benchmark", report);
       reports.push(report);
     }
-    if (!gold && !source.world)
+    if (!gold && !source.world && !source.family)
       output.line("\ngold passages were not looked up: the config names no `search.corpus`");
     const leaks = reports.filter(({ inTraining: { counts } }) => leaked(counts));
     if (strict && leaks.length > 0)

@@ -52,7 +52,7 @@ test("YAML names an environment, a reward part, a data set and a policy of the u
 });
 
 test.each([
-  ["env.name=quizz", /no environment `quizz`[\s\S]*researcher, quiz/],
+  ["env.name=quizz", /no environment `quizz`[\s\S]*researcher, team, quiz/],
   ["reward.weights={ breif: 1 }", /unknown reward part `breif`[\s\S]*Did you mean `brief`/],
   ["data.train={ kind: own, name: mien }", /no data set `mien`[\s\S]*Did you mean `mine`/],
 ])("%s is an error that lists the names", async (override, message) => {

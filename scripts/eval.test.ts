@@ -126,6 +126,25 @@ test("an evaluation that infrastructure broke ends with 1 and the commonest reas
   expect(mended.events.at(-1)).toMatchObject({ evals: [{ em: 0.5, infra: 0 }, { em: 0.5 }] });
 }, 60_000);
 
+test("prices price what is recorded, as Markdown too, and the manifest says what scored it", async () => {
+  const words = ["eval", config(), benchmark, "--policy", "oracle", "--out", project.at("priced")];
+  const free = await project.forager(...words, "--json", "--quiet");
+  expect(free.stdout).not.toContain('"cost"');
+  asked = 0;
+  const prices =
+    "eval.prices={ currency: EUR, promptPerMillionTokens: 1000, completionPerMillionTokens: 5000 }";
+  const paid = await project.forager(...words, prices, "--markdown");
+  expect(paid, paid.stderr).toMatchObject({ code: 0 });
+  expect(asked).toBe(0);
+  expect(paid.stdout).toMatch(/^\| EUR in all \| +\| [\d.]+ \| [\d.]+ \|$/m);
+  expect(paid.stdout).toContain("| searches | cost | failed |");
+  const manifest: unknown = JSON.parse(
+    readFileSync(join(project.at("priced"), "dev-0-greedy", "manifest.json"), "utf8"),
+  );
+  expect(manifest).toMatchObject({ normalizer: "squad", "reward.weights.exactMatch": 1 });
+  expect(JSON.stringify(manifest)).not.toContain("EUR");
+}, 60_000);
+
 test("a torn record is played again, a damaged one is named, another evaluation's folder refused", async () => {
   const words = ["--policy", "oracle"];
   await evaluated("torn", ...words);
@@ -142,7 +161,7 @@ test("a torn record is played again, a damaged one is named, another evaluation'
   writeFileSync(path, whole);
   const other = await evaluated("torn", ...words, "eval.seed=2");
   expect(other.code).toBe(2);
-  expect(other.stderr).toMatch(/records of another evaluation[\s\S]*"seed": 1/);
+  expect(other.stderr).toMatch(/records of another evaluation[\s\S]*seed: 1/);
 }, 60_000);
 
 describe("one clear error, exit code 2, and no folder left behind", () => {

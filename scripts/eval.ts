@@ -5,9 +5,10 @@ import { printConfig } from "../configs/print.ts";
 import type { Config } from "../configs/schema.ts";
 import { ConfigError, ForagerError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/files.ts";
+import { benchmarkTable } from "../eval/benchmark-table.ts";
 import type { EvalResult } from "../eval/evaluate.ts";
 import { readRecords } from "../eval/record-file.ts";
-import { benchmarkTable, evaluationTable, resultLine } from "../eval/table.ts";
+import { evaluationTable, resultLine } from "../eval/table.ts";
 import { evalFolder } from "../track/run-folder.ts";
 import { checkOutFolder } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
@@ -36,10 +37,13 @@ export const command = defineCommand({
     ],
   ],
   builder: (yargs) =>
-    withPolicy(withConfig(yargs)).option("out", {
-      type: "string",
-      describe: "folder for records and results; default: evals/NAME-HASH, the same for the same evaluation",
-    }),
+    withPolicy(withConfig(yargs))
+      .option("out", {
+        type: "string",
+        describe:
+          "folder for records and results; default: evals/NAME-HASH, the same for the same evaluation",
+      })
+      .option("markdown", { type: "boolean", default: false, describe: "tables in Markdown" }),
   async run(args, output, signal, extensions) {
     const { config: path, overrides, out } = args;
     const { config, stated } = loadConfig(path, overrides);
@@ -61,7 +65,7 @@ export const command = defineCommand({
         checkOutFolder(folder);
         const results = await measure(setup, policy, { folder, output, signal });
         writeFileAtomic(join(folder, "config.yaml"), printConfig(config, stated));
-        report(policy, results, folder, output);
+        report(policy, results, { folder, output, markdown: args.markdown });
       } finally {
         await policy.close();
       }
@@ -99,13 +103,22 @@ async function measure(
 }
 
 /** Prints and writes the results. @throws ForagerError when infrastructure broke too many episodes of one */
-function report(policy: OpenPolicy, results: readonly EvalResult[], folder: string, output: Output): void {
+function report(
+  policy: OpenPolicy,
+  results: readonly EvalResult[],
+  { folder, output, markdown }: { folder: string; output: Output; markdown: boolean },
+): void {
   const { label, step, weightsSha256 } = policy;
   const whole = { policy: label, step, ...(weightsSha256 ? { weightsSha256 } : {}), evals: results };
   writeFileAtomic(join(folder, "evaluation.json"), `${JSON.stringify(whole, null, 2)}\n`);
   for (const name of new Set(results.map(({ benchmark }) => benchmark)))
-    output.print(`\n${benchmarkTable(results.filter(({ benchmark }) => benchmark === name))}`);
-  output.print(`\n${evaluationTable(results)}`);
+    output.print(
+      `\n${benchmarkTable(
+        results.filter(({ benchmark }) => benchmark === name),
+        { markdown },
+      )}`,
+    );
+  output.print(`\n${evaluationTable(results, { markdown })}`);
   const broken = results.find(({ valid }) => !valid);
   if (broken)
     throw new ForagerError({
@@ -126,6 +139,7 @@ export function fingerprint({ config, retriever, tokenizer }: Setup, { weights, 
     every: _every,
     evalSteps: _steps,
     maxInfraShare: _share,
+    prices: _prices,
     ...asked
   } = config.eval;
   const parts = {

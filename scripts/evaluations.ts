@@ -55,6 +55,7 @@ export async function evaluateWith(
     extraction: config.reward.extraction,
     maxTurns: env.maxTurns,
     passages: env.topK,
+    ...score.identity,
   };
   for (const { name } of benchmarks) checkIndexPin(config, name, retriever.version);
   for (const { name, tasks, card } of benchmarks)
@@ -78,6 +79,7 @@ export async function evaluateWith(
         normalizer,
         emAt: e.emAt,
         maxInfraShare: e.maxInfraShare,
+        prices: e.prices,
         signal: o.signal,
         onProgress: (done) => {
           bar.tick(done - told);

@@ -3,7 +3,8 @@ import { arrowWriter } from "../datasets/episodes/arrow.ts";
 import { parquetWriter } from "../datasets/episodes/parquet.ts";
 import type { TokenRow } from "../datasets/episodes/token-row.ts";
 import { type Conversation, type ConversationOptions, conversationOf } from "../rollout/conversation.ts";
-import { segmentsOf } from "../rollout/stored-episode.ts";
+import { type EpisodeReader, segmentsOf } from "../rollout/stored-episode.ts";
+import { temperatureAt } from "../rollout/temperature.ts";
 import { dpoRow, type PairOptions, pairsOf, type Side } from "../track/export/dpo.ts";
 import { type Counts, type Filters, type Selection, select } from "../track/export/filters.ts";
 import { jsonlWriter } from "../track/export/jsonl.ts";
@@ -12,6 +13,8 @@ import { type ChatForm, sftRow } from "../track/export/sft.ts";
 import type { Candidate, EpisodeStore } from "../track/export/store.ts";
 import type { FinishedRun } from "./finished-run.ts";
 import type { Output } from "./output.ts";
+import { hasTeam } from "./team.ts";
+import { roleOfSeat } from "./team-adapters.ts";
 
 export interface ExportOptions {
   readonly filters: Filters;
@@ -36,27 +39,36 @@ export interface Written {
   readonly notes: readonly string[];
 }
 
-/** One row a sequence that has a turn. */
+/** One row a sequence that has a turn of the policy's own. */
 export async function exportSft(
   run: FinishedRun,
   store: EpisodeStore,
-  o: ExportOptions & ConversationOptions & { readonly format: ChatForm; readonly ids: boolean },
+  o: ExportOptions &
+    ConversationOptions & {
+      readonly format: ChatForm;
+      readonly ids: boolean;
+      /** Sequences of these roles alone. */
+      readonly role?: readonly string[] | undefined;
+    },
 ): Promise<Written> {
   const selection = chosenOf(run, store, o.filters);
   const writer = o.dryRun ? undefined : jsonlWriter(o.out);
   const bar = o.output.progress("exporting", selection.chosen.length);
+  const team = hasTeam(run.config);
   let [rows, exact, right] = [0, 0, 0];
   try {
     for (const { row } of selection.chosen) {
       o.signal.throwIfAborted();
       const episode = store.episode(row);
       episode.sequences.forEach((sequence, i) => {
+        const role = team ? roleOfSeat(sequence.seat) : undefined;
+        if (sequence.outside || (o.role && !o.role.includes(role ?? sequence.seat))) return;
         const conversation = conversationOf(episode.question, sequence, run.wording, o);
-        if (!conversation) return;
-        const same = rendersTo(conversation, episode.question, run);
+        if (!conversation || !teaches(conversation)) return;
+        const same = rendersTo(conversation, episode.question, run.reader);
         const ids = o.ids && conversation.tokens.length > 0;
         writer?.write(
-          sftRow(episode, i, { conversation, origin: run.origin, form: o.format, ids, exact: same }),
+          sftRow(episode, i, { conversation, origin: run.origin, role, form: o.format, ids, exact: same }),
         );
         rows++;
         if (same) exact++;
@@ -155,15 +167,21 @@ export async function exportRows(
 ): Promise<Written> {
   const selection = chosenOf(run, store, o.filters);
   if (selection.chosen.length === 0 && !o.dryRun) throw nothing(run, selection);
-  const origin = { ...run.origin, temperature: run.config.rollout.temperature };
-  const writer = o.dryRun ? undefined : writers[o.format](o.out, store.partNames());
+  const { rollout, rl } = run.config;
+  const credited = rl.turnCredit > 0;
+  const originAt = (step: number) => ({
+    ...{ ...run.origin, credited },
+    temperature: temperatureAt(rollout, step - 1, rl.steps),
+  });
+  const writer = o.dryRun ? undefined : writers[o.format](o.out, store.partNames(), credited);
   const bar = o.output.progress("exporting", selection.chosen.length);
   let rows = 0;
   let batch: TokenRow[] = [];
   try {
     for (const { row } of selection.chosen) {
       o.signal.throwIfAborted();
-      const made = tokenRows(store.episode(row), origin);
+      const episode = store.episode(row);
+      const made = tokenRows(episode, originAt(episode.step));
       if (made.some(({ tokens }) => tokens.length === 0)) throw noTokens(run);
       rows += made.length;
       batch.push(...made);
@@ -184,8 +202,12 @@ export async function exportRows(
   return { ...told(run, o, selection, rows), notes: [] };
 }
 
+/** Is there a turn to learn from? A role may have said nothing but what broke the protocol. */
+export const teaches = ({ said }: Conversation): boolean =>
+  said.some(({ role, train }) => role === "assistant" && train !== false);
+
 /** Does the row's text alone give its ids, for a reader with the same tokenizer and prompts? */
-function rendersTo(conversation: Conversation, question: string, { reader }: FinishedRun): boolean {
+export function rendersTo(conversation: Conversation, question: string, reader: EpisodeReader): boolean {
   const { opening, said, layout, ended, tokens, mask } = conversation;
   if (layout === undefined || tokens.length === 0) return false;
   const chat = { messages: [...opening, ...said], layout, ended };

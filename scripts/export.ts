@@ -8,6 +8,8 @@ import { filtersOf, withFilters } from "./export-filters.ts";
 import { exportPairs, exportRows, exportSft, type Written } from "./export-run.ts";
 import { openFinishedRun } from "./finished-run.ts";
 import type { Output } from "./output.ts";
+import { roleNamesIn, roleOption } from "./role-names.ts";
+import { hasTeam } from "./team.ts";
 
 const ids = {
   type: "boolean",
@@ -36,6 +38,10 @@ export const sft = defineCommand({
       "forager export sft runs/x --format trl --dry-run",
       "how many there would be, and why others are left out",
     ],
+    [
+      "forager export sft runs/team --role planner,verifier --min-reward 1",
+      "what these roles of a team said",
+    ],
   ],
   builder: (yargs) =>
     withFilters(yargs)
@@ -46,15 +52,24 @@ export const sft = defineCommand({
       })
       .option("toolCalls", toolCalls)
       .option("trainInvalid", trainInvalid)
+      .option("role", roleOption)
       .option("ids", ids),
   async run(args, output, signal, extensions) {
     const run = openFinishedRun(args.run);
+    const roles = roleNamesIn(args.role, run.config);
+    if (args.toolCalls && hasTeam(run.config))
+      throw new ConfigError({
+        what: "a team's messages have no form as calls of tools",
+        where: "--tool-calls",
+        next: "Leave it out.",
+      });
     const filters = await filtersOf(args, run.config, extensions.datasets);
     const out = args.out ?? join(run.folder, "exports", `sft-${args.format}.jsonl`);
     if (args.out !== undefined && !args.dryRun) checkOutFile(args.out);
     const store = openEpisodes(run.folder);
     try {
-      tell(await exportSft(run, store, { ...args, filters, out, signal, output }), args.dryRun, output);
+      const o = { ...args, role: roles, filters, out, signal, output };
+      tell(await exportSft(run, store, o), args.dryRun, output);
     } finally {
       store.close();
     }

@@ -7,11 +7,11 @@ import { rewardConfig } from "../reward/config.ts";
 import { normalizerOf } from "../reward/normalize.ts";
 import type { Wording } from "../rollout/conversation.ts";
 import { loadTokenizer } from "../rollout/hf-tokenizer.ts";
-import { createRenderer, loadChatTemplate, wordingOf } from "../rollout/renderer.ts";
+import { createRenderer, loadChatTemplate } from "../rollout/renderer.ts";
 import type { EpisodeReader } from "../rollout/stored-episode.ts";
 import type { Origin } from "../track/export/provenance.ts";
 import { listCheckpoints, openRunFolder } from "../track/run-folder.ts";
-import { episodeReader } from "./episode-reader.ts";
+import { episodeReader, wordingFor } from "./episode-reader.ts";
 import { readSummary } from "./run-record.ts";
 import { tokenizerFiles } from "./tokenizer-files.ts";
 
@@ -50,12 +50,7 @@ export function openFinishedRun(path: string): FinishedRun {
     folder: folder.path,
     config,
     reader,
-    wording: {
-      tokenizer,
-      renderer,
-      observation: reader.observation,
-      ...wordingOf(config.rollout.prompt, template),
-    },
+    wording: wordingFor(config, { tokenizer, renderer, template }),
     origin: {
       run: config.run.name,
       partial: readSummary(folder)?.status !== "done",

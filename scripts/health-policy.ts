@@ -1,4 +1,5 @@
 import { availableParallelism, freemem, totalmem } from "node:os";
+import { firstView } from "../rl/policy/adapters.ts";
 import { paramsBytes, paramsCount, trainingBytes } from "../rl/policy/footprint.ts";
 import { createSampler, type PolicySampler } from "../rl/policy/generate.ts";
 import { toRow } from "../rl/rows.ts";
@@ -98,7 +99,7 @@ const logprobs: HealthCheck = {
       const learner = rlLearner(setup, {
         phase: "rl",
         step: 0,
-        policy: setup.start,
+        policy: firstView(setup.start),
         adam: { step: 0, mu: {}, nu: {} },
       });
       const row = toRow(
@@ -127,8 +128,8 @@ async function withSampler<T>(
   work: (sampler: PolicySampler, prompt: readonly number[]) => Promise<T>,
 ): Promise<T | undefined> {
   if (setup.config.endpoint) return undefined;
-  const { engine, start: policy, tokenizer } = setup;
-  const sampler = createSampler({ engine, policy, tokenizer, maxRows: 8 });
+  const { engine, start, tokenizer } = setup;
+  const sampler = createSampler({ engine, policy: firstView(start), tokenizer, maxRows: 8 });
   try {
     return await work(sampler, firstPrompt(setup));
   } finally {

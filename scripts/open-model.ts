@@ -2,12 +2,13 @@ import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { ConfigError } from "../core/errors.ts";
 import { loadPolicy } from "../rl/policy/checkpoint.ts";
+import { adapterFolder } from "../rl/policy/open-adapters.ts";
 import type { Policy } from "../rl/policy/policy.ts";
 import { readCheckpointState } from "../rl/run-checkpoint.ts";
 import { loadTokenizer } from "../rollout/hf-tokenizer.ts";
 import { type ChatTemplate, loadChatTemplate } from "../rollout/renderer.ts";
 import type { Tokenizer } from "../rollout/tokenizer.ts";
-import { baseOf, checkpointOf, checkSameWeights } from "./checkpoint-of.ts";
+import { checkpointOf, policyOf } from "./checkpoint-of.ts";
 import { tokenizerFiles } from "./tokenizer-files.ts";
 
 /** A model with all that its folder says of it: no config is needed. */
@@ -19,6 +20,8 @@ export interface OpenModel {
   readonly policy: Policy;
   readonly tokenizer: Tokenizer;
   readonly chatTemplate: ChatTemplate | undefined;
+  /** Adapters over it, each with its folder, that go with it: a team's. */
+  readonly adapters: readonly { readonly name: string; readonly folder: string }[];
 }
 
 /** What may be named, for --help and for errors. */
@@ -40,20 +43,36 @@ export function openModel(path: string, step?: number): OpenModel {
     });
   if (!has(path, "config.json")) throw notAModel(path);
   const policy = loadPolicy(path, { training: "full", seed: 0 });
-  return { name: nameOf(basename(resolve(path))), folder: path, policy, ...wordsOf(path) };
+  return { name: nameOf(basename(resolve(path))), folder: path, policy, adapters: [], ...wordsOf(path) };
 }
 
 function fromCheckpoint(folder: string): OpenModel {
   const state = readCheckpointState(folder);
-  const base = state.training === "lora" ? baseOf(state, folder) : folder;
-  const policy =
-    state.training === "lora"
-      ? loadPolicy(base, { training: "lora", adapter: join(folder, "adapter"), seed: 0 })
-      : loadPolicy(base, { training: "full", seed: 0 });
-  checkSameWeights(policy, state, folder);
+  const names = Object.keys(state.adapters ?? {});
+  if (names.length > 0 && state.training === "full") throw severalModels(folder, names);
+  const opened = policyOf(folder, state);
   const run = basename(resolve(folder, "../.."));
-  const words = wordsOf(tokenizerFiles(folder).length > 0 ? folder : base);
-  return { name: nameOf(`${run}-${state.phase}-${state.step}`), folder, policy, ...words };
+  const words = wordsOf(tokenizerFiles(folder).length > 0 ? folder : (state.base ?? folder));
+  return {
+    ...{ name: nameOf(`${run}-${state.phase}-${state.step}`), folder, ...words },
+    policy: names.length > 0 ? baseAlone(opened) : opened,
+    adapters: names.map((name) => ({ name, folder: adapterFolder(folder, name) })),
+  };
+}
+
+/** The base model without any of its adapters. */
+const baseAlone = ({ config, frozen, version }: Policy): Policy => ({
+  ...{ config, frozen: {}, trainable: frozen, version },
+});
+
+function severalModels(folder: string, names: readonly string[]): ConfigError {
+  return new ConfigError({
+    what: "the checkpoint holds a whole model for each of its adapters",
+    where: folder,
+    got: names.join(", "),
+    expected: "one model",
+    next: `Name one of them, a plain Hugging Face folder: ${adapterFolder(folder, names[0]!)}.`,
+  });
 }
 
 function wordsOf(folder: string): Pick<OpenModel, "tokenizer" | "chatTemplate"> {

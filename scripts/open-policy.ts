@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { CheckpointError, ConfigError } from "../core/errors.ts";
 import type { Roll } from "../eval/evaluate.ts";
+import { createPolicySampler } from "../rl/policy/adapter-sampler.ts";
+import { firstView } from "../rl/policy/adapters.ts";
 import { loadPolicy, withContext } from "../rl/policy/checkpoint.ts";
-import { createSampler } from "../rl/policy/generate.ts";
+import { openAdapters } from "../rl/policy/open-adapters.ts";
 import { readAdapter } from "../rl/policy/peft.ts";
 import type { Policy } from "../rl/policy/policy.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
@@ -15,6 +17,7 @@ import type { Extensions } from "./extensions.ts";
 import type { Output } from "./output.ts";
 import { checkModel, checkTokenizer } from "./same-model.ts";
 import type { Setup } from "./setup.ts";
+import { adaptersOf, seatAdapters } from "./team-adapters.ts";
 
 /** A policy to be looked at: it plays, and is never trained. */
 export interface OpenPolicy {
@@ -120,7 +123,14 @@ function fromCheckpoint(spec: string, setup: Setup, step?: number): OpenPolicy {
   const path = checkpointOf(spec, step);
   const state = readCheckpointState(path);
   checkTokenizer(path, setup);
-  const policy = state.training === "lora" ? adaptedAt(path, state.base, setup) : loadPolicy(path, whole);
+  const open = (folder: string) =>
+    state.training === "lora" ? adaptedAt(folder, state.base, setup) : loadPolicy(folder, whole);
+  const adapters = Object.keys(state.adapters ?? {});
+  if (adapters.length > 0) checkRoles(adapters, setup, path);
+  const policy =
+    adapters.length > 0
+      ? openAdapters(path, adapters, open)
+      : open(state.training === "lora" ? join(path, "adapter") : path);
   checkModel(policy.config, setup.start.config, path);
   checkSameWeights(policy, state, path);
   const run = basename(resolve(path, "../.."));
@@ -133,6 +143,19 @@ function fromCheckpoint(spec: string, setup: Setup, step?: number): OpenPolicy {
       step: state.phase === "rl" ? state.step : 0,
     },
   );
+}
+
+/** Each role of the config is played by one of the checkpoint's adapters. @throws CheckpointError */
+function checkRoles(adapters: readonly string[], { config }: Setup, path: string): void {
+  const asked = adaptersOf(config);
+  if (asked.length > 1 && asked.every((name) => adapters.includes(name))) return;
+  throw new CheckpointError({
+    what: "the config's roles do not play by this checkpoint's adapters",
+    where: path,
+    got: adapters.join(", "),
+    expected: asked.join(", ") || "one policy",
+    next: `Use the config of its run, or one of the adapters alone: --policy ${join(path, "adapters", adapters[0]!)}.`,
+  });
 }
 
 function fromModel(path: string, setup: Setup): OpenPolicy {
@@ -156,8 +179,7 @@ function fromAdapter(path: string, setup: Setup): OpenPolicy {
 const whole = { training: "full", seed: 0 } as const;
 
 /** A LoRA checkpoint over the base model that it names, or over the config's, which may be the same one moved. */
-function adaptedAt(path: string, base: string | undefined, setup: Setup): Policy {
-  const adapter = join(path, "adapter");
+function adaptedAt(adapter: string, base: string | undefined, setup: Setup): Policy {
   return base !== undefined && base !== setup.config.model.path && has(base, "config.json")
     ? loadPolicy(base, { training: "lora", adapter, seed: 0 })
     : adapted(adapter, setup);
@@ -166,14 +188,18 @@ function adaptedAt(path: string, base: string | undefined, setup: Setup): Policy
 /** An adapter over the config's base weights, whatever adapter the config itself would train. */
 function adapted(folder: string, { start }: Setup): Policy {
   const { lora, params } = readAdapter(folder, start.config);
-  const base = start.lora ? start.frozen : start.trainable;
+  const base = start.lora ? start.frozen : firstView(start).trainable;
   return { config: start.config, frozen: base, trainable: params, lora, version: 0 };
 }
 
 function ours(setup: Setup, policy: Policy, is: Pick<OpenPolicy, "name" | "label" | "step">): OpenPolicy {
   const { engine, tokenizer, config } = setup;
   const sha = weightsSha256(policy);
-  const sampler = createSampler({ engine, policy, tokenizer, maxRows: config.rollout.maxRows });
+  const { maxRows } = config.rollout;
+  const sampler = createPolicySampler({
+    ...{ engine, policy, tokenizer, maxRows },
+    adapterOf: seatAdapters(config),
+  });
   return {
     ...is,
     name: is.name.replace(/[^A-Za-z0-9._-]+/g, "-"),

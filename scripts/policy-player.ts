@@ -1,11 +1,14 @@
+import type { Config } from "../configs/schema.ts";
 import type { Task } from "../datasets/task.ts";
 import type { RollRequest } from "../eval/evaluate.ts";
 import { checkSampled } from "../rl/diverged.ts";
-import { createSampler } from "../rl/policy/generate.ts";
+import { createPolicySampler } from "../rl/policy/adapter-sampler.ts";
 import type { Policy } from "../rl/policy/policy.ts";
 import type { Remote, RollUse } from "../rl/remote.ts";
 import { type Rolled, rollGroups } from "../rollout/groups.ts";
+import { temperatureAt } from "../rollout/temperature.ts";
 import type { Setup, SharedBatch } from "./setup.ts";
+import { seatAdapters } from "./team-adapters.ts";
 
 /** The policy at the seat: plays groups for training and for evaluation. */
 export interface PolicyPlayer {
@@ -17,6 +20,18 @@ export interface PolicyPlayer {
   evaluate(tasks: readonly Task[], request: RollRequest): Promise<Rolled>;
   close(): Promise<void>;
 }
+
+/** How a training step samples. */
+export const decodingOf = ({ rollout, rl }: Config, step: number) => ({
+  temperature: temperatureAt(rollout, step, rl.steps),
+  ...{ topP: rollout.topP, topK: rollout.topK },
+});
+
+/** What tells the episodes of a training step's batch from those of another, for runs that share them. */
+export const drawsOf = (config: Config, step: number, refill: number) => ({
+  ...{ step, refill },
+  ...(config.rollout.finalTemperature === undefined ? {} : decodingOf(config, step)),
+});
 
 /** Of the policy as RL begins, which several runs may have in common, episodes are shared where the setup says so. */
 export function firstShared(
@@ -32,7 +47,11 @@ export function firstShared(
 export function policyPlayer(setup: Setup, policy: Policy): PolicyPlayer {
   const { config, engine, tokenizer, renderer, environment } = setup;
   const { rollout } = config;
-  const sampler = createSampler({ engine, policy, tokenizer, maxRows: rollout.maxRows });
+  const { maxRows } = rollout;
+  const sampler = createPolicySampler({
+    ...{ engine, policy, tokenizer, maxRows },
+    adapterOf: seatAdapters(config),
+  });
   const common = { ...rollout, ...setup.episodes, environment, policy: sampler, tokenizer, renderer };
   let { version } = policy;
   return {
@@ -42,14 +61,14 @@ export function policyPlayer(setup: Setup, policy: Policy): PolicyPlayer {
       return {};
     },
     async train(tasks, step, refill, use) {
-      const rolled = await firstShared(setup, version, { tasks, draws: { step, refill } }, () =>
+      const rolled = await firstShared(setup, version, { tasks, draws: drawsOf(config, step, refill) }, () =>
         rollGroups(tasks, {
           ...common,
           ...(use && { signal: use.signal, cut: use.cut }),
           seed: config.run.seed,
           step,
           round: refill,
-          decoding: { temperature: rollout.temperature, topP: rollout.topP, topK: rollout.topK },
+          decoding: decodingOf(config, step),
         }),
       );
       return checkSampled(rolled);

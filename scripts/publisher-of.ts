@@ -35,6 +35,7 @@ export function publisherOf(
       ? { canary: { tokens: firstPrompt(setup).slice(0, canaryTokens), score: scoreOn(servers.fleet) } }
       : {}),
     maxStaleness: rl.maxStaleness,
+    roles: start.adapters?.length ?? 1,
     config: {
       ...{ loadTimeoutMs, retryDelayMs, keepFolders },
       ...(adapterSlots === undefined ? {} : { adapterSlots }),

@@ -7,6 +7,7 @@ import { type ReportFormat, reportFormatNames, reportFormats } from "../eval/rep
 import { gatherReport } from "../eval/report/gather.ts";
 import { checkOutFolder } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
+import { reportOfOpenAblation } from "./report-ablation.ts";
 
 export const command = defineCommand({
   positionals: "<folder>",
@@ -14,13 +15,14 @@ export const command = defineCommand({
     ["forager report runs/quickstart", "runs/quickstart/report.html and report.md, a model card"],
     ["forager report runs/quickstart --format html,json,csv --out reports/1", "other forms, another place"],
     ["forager report evals/smollm2-3f2a91c0", "of an evaluation alone"],
+    ["forager report runs/ablate-reward-weights", "cells against the base, and their learning curves"],
   ],
   builder: (yargs) =>
     yargs
       .positional("folder", {
         type: "string",
         demandOption: true,
-        describe: "a run folder, finished or not, or an evaluation's",
+        describe: "a run folder or an ablation's, finished or not; an evaluation's, or one of search-value",
       })
       .option("out", { type: "string", describe: "folder to write into; default: the folder itself" })
       .option("format", {
@@ -33,7 +35,7 @@ export const command = defineCommand({
     const files = formats.map((name) => ({ name, path: join(out, `report.${name}`) }));
     if (out !== folder) checkOutFolder(out);
     for (const { name, path } of files) checkOurs(name, path);
-    const report = gatherReport(folder);
+    const report = reportOfOpenAblation(folder) ?? gatherReport(folder);
     for (const { name, path } of files) writeFileAtomic(path, reportFormats[name].render(report));
     for (const reason of report.partial) output.warn(`partial: ${reason}`);
     output.line(report.headline.join(" "));

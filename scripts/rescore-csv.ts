@@ -1,5 +1,5 @@
+import { csvField } from "../core/csv.ts";
 import { lineFile } from "../core/line-file.ts";
-import { csvField } from "../eval/csv.ts";
 import type { LabGroup } from "../reward/lab-group.ts";
 
 export interface CsvWriter {

@@ -4,7 +4,7 @@ import { load } from "../configs/load.ts";
 import { type Config, configSchema } from "../configs/schema.ts";
 import { ConfigError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
-import { checkNeeds } from "../reward/check-needs.ts";
+import { checkNeeds, checkTurnCredit, type Ground, lacksOf } from "../reward/check-needs.ts";
 import { type RewardConfig, rewardConfig } from "../reward/config.ts";
 import { partNames } from "../reward/parts.ts";
 import { type OwnPart, type Plan, planOf } from "../reward/plan.ts";
@@ -14,7 +14,6 @@ import { partsOf } from "../reward/weigh.ts";
 import { algorithmOf, type RlConfig, rlConfig } from "../rl/config.ts";
 import { scorerOf } from "../rl/overlong.ts";
 import type { Algorithm } from "../rl/presets.ts";
-import { hasAgent } from "./agents.ts";
 
 /** A reward, with what learns from it. */
 export interface RewardFile {
@@ -48,7 +47,8 @@ export interface Remade {
   /** Parts that decide something. */
   readonly counting: readonly string[];
   readonly algorithm: Algorithm;
-  /** As training scores: with the punishment of `overlong: penalty`. */
+  readonly rl: RlConfig;
+  /** As training scores: with the punishment of `overlong: penalty`, and with what turns are worth. */
   readonly train: Scorer;
   /** As evaluations do. */
   readonly plain: Scorer;
@@ -65,14 +65,16 @@ export function remake(
   checkMetric(filterMetric, ["reward", ...partNames, ...Object.keys(own)]);
   const kept = filterMetric === "reward" ? reward : { ...reward, keep: [...reward.keep, filterMetric] };
   const plan = planOf(kept, own);
-  checkNeeds(plan, {
+  const ground: Ground = {
     environment: run.env.name,
-    lacks: hasAgent(run) ? ["tags", "searches"] : [],
+    lacks: lacksOf(run.env.name),
     questions: [], // ids of gold passages are asked of each stored group
-  });
+  };
+  checkNeeds(plan, ground);
+  if (rl.turnCredit > 0) checkTurnCredit(ground);
   const plain = makeScorer(kept, own);
   const counting = [...partsOf(plan.weighing), ...(rl.overlong === "penalty" ? ["overlong"] : [])];
-  return { plan, counting, algorithm, plain, train: scorerOf({ score: plain, config: rl }) };
+  return { plan, counting, algorithm, rl, plain, train: scorerOf({ score: plain, config: rl }) };
 }
 
 /** Parts that decide something under the run's own reward; none where a part of the user's own is not at hand. */
@@ -97,6 +99,8 @@ function checkMetric(metric: string, names: readonly string[]): void {
 }
 
 /** "advantage drGrpo, filter spread on reward", for people. */
-export function algorithmName({ advantage, filter, filterMetric }: Algorithm): string {
-  return `advantage ${advantage}, filter ${filter}${filter === "spread" ? ` on ${filterMetric}` : ""}`;
+export function algorithmName(rl: RlConfig): string {
+  const { advantage, filter, filterMetric } = algorithmOf(rl);
+  const credit = rl.turnCredit > 0 ? `, turn credit ${rl.turnCredit}` : "";
+  return `advantage ${advantage}, filter ${filter}${filter === "spread" ? ` on ${filterMetric}` : ""}${credit}`;
 }

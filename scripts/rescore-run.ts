@@ -7,12 +7,17 @@ import type { Normalizer } from "../reward/normalize.ts";
 import { atStep, scoreGroups } from "../reward/score-all.ts";
 import type { Scored } from "../reward/scored.ts";
 import { advantagesOf } from "../rl/advantage.ts";
+import type { RlConfig } from "../rl/config.ts";
 import { judge } from "../rl/filter.ts";
+import { creditTurns } from "../rl/turn-credit.ts";
 import type { GroupStore, StoredGroup, StoredMember } from "../track/stored-groups.ts";
 import type { Remade } from "./rescore-reward.ts";
+import { tallyTurns } from "./rescore-turns.ts";
 
 export interface RescoreOptions {
-  readonly remade: Pick<Remade, "plan" | "algorithm" | "train">;
+  readonly remade: Pick<Remade, "plan" | "algorithm" | "train" | "rl">;
+  /** What the run itself learnt with. */
+  readonly ran: Pick<RlConfig, "overlong">;
   readonly normalizer: Normalizer;
   /** Groups that a step learns from at most. */
   readonly tasksPerStep: number;
@@ -24,7 +29,7 @@ export interface RescoreOptions {
 
 /** Scores every stored group of a run under another reward and shows it to the lab; a step at a time. */
 export async function rescoreGroups(store: GroupStore, o: RescoreOptions): Promise<void> {
-  const { train, algorithm } = o.remade;
+  const { train, algorithm, rl } = o.remade;
   for (const { step, groups, failed } of store.steps()) {
     o.signal.throwIfAborted();
     o.lab.leave("infrastructure failed", failed);
@@ -37,7 +42,7 @@ export async function rescoreGroups(store: GroupStore, o: RescoreOptions): Promi
     o.lab.leave("the judge failed", unjudged.length);
     let places = o.tasksPerStep;
     for (const [stored, { members }] of zip(scorable, scored)) {
-      const judged = judge(members, algorithm);
+      const judged = stored.verdict === "hack" ? "hack" : judge(members, algorithm);
       const surplus = judged === "kept" && places-- <= 0;
       // No reward makes a group younger.
       const verdict = surplus
@@ -45,10 +50,10 @@ export async function rescoreGroups(store: GroupStore, o: RescoreOptions): Promi
         : judged === "kept" && stored.verdict === "stale"
           ? "stale"
           : judged;
-      const group = compared(stored, members, {
-        verdict,
-        ...(verdict === "kept" ? { advantages: advantagesOf(algorithm.advantage, members) } : {}),
-      });
+      const advantages = verdict === "kept" ? advantagesOf(algorithm.advantage, members) : undefined;
+      const credited = advantages && { advantages, ...creditTurns(rl, advantages, members) };
+      const after = { verdict, ...(advantages && { advantages }), ...tallyTurns(members, credited, rl) };
+      const group = compared(stored, members, after, o.ran);
       o.lab.add(group);
       o.onGroup?.(group);
     }
@@ -69,28 +74,50 @@ function scorableOf(
     lab.leave("no gold answer is left", group.members.length);
     return [];
   }
-  const part = remade.plan.needs.get("supportingIds");
-  if (part !== undefined && (task.supportingIds ?? []).length === 0) throw noGoldPassages(part, group, store);
+  if ((task.supportingIds ?? []).length === 0) {
+    const part = remade.plan.needs.get("supportingIds");
+    if (part !== undefined)
+      throw noGoldPassages(group, store, {
+        what: `the reward part \`${part}\``,
+        next: `Take \`${part}\` out of the weights (reward.process.of: [novelSearch, freshQuery, supported] does without).`,
+      });
+    if (remade.rl.turnCredit > 0)
+      throw noGoldPassages(group, store, { what: "rl.turnCredit", next: "Set rl.turnCredit to 0." });
+  }
   const members = group.members.filter(({ reward }) => reward !== undefined);
   lab.leave("the run gave no reward", group.members.length - members.length);
   return members.length === 0 ? [] : [{ ...group, members }];
 }
 
-function noGoldPassages(part: string, { task, step }: StoredGroup, { withTasks }: GroupStore): DataError {
+function noGoldPassages(
+  { task, step }: StoredGroup,
+  { withTasks }: GroupStore,
+  { what, next }: { readonly what: string; readonly next: string },
+): DataError {
   return new DataError({
-    what: `the reward part \`${part}\` needs the ids of each question's gold passages`,
+    what: `${what} needs the ids of each question's gold passages`,
     where: `step ${step}, task ${task.id}`,
     got: withTasks ? "a question without `supporting_ids`" : "a run that was recorded without them",
-    next: `Take \`${part}\` out of the weights (reward.process.of: [novelSearch, freshQuery, supported] does without).`,
+    next,
   });
 }
 
 /** @param scored members in the order of the stored ones, perhaps fewer */
-function compared(stored: StoredGroup, scored: readonly Scored[], after: Lesson): LabGroup {
+function compared(
+  stored: StoredGroup,
+  scored: readonly Scored[],
+  after: Lesson,
+  ran: RescoreOptions["ran"],
+): LabGroup {
   const { step, group, task, verdict } = stored;
   const byMember = new Map(stored.members.map((each) => [each.trajectory.member, each]));
   const pairs = scored.map((now) => ({ now, was: byMember.get(now.member) as StoredMember }));
-  const learned = verdict === "kept" && pairs.every(({ was }) => was.advantage !== undefined);
+  const learned =
+    verdict === "kept" && pairs.every(({ was }) => was.advantage !== undefined)
+      ? { advantages: pairs.map(({ was }) => was.advantage as number) }
+      : undefined;
+  const played = pairs.map(({ was: { trajectory, turnCredits } }) => ({ ...trajectory, turnCredits }));
+  const turnAdvantages = pairs.map(({ was }) => was.turnAdvantages ?? []);
   return {
     ...{ step, group },
     taskId: task.id,
@@ -102,10 +129,7 @@ function compared(stored: StoredGroup, scored: readonly Scored[], after: Lesson)
       after: { reward: now.reward, parts: now.parts, prediction: now.prediction },
     })),
     lessons: {
-      before: {
-        verdict,
-        ...(learned ? { advantages: pairs.map(({ was }) => was.advantage as number) } : {}),
-      },
+      before: { verdict, ...learned, ...tallyTurns(played, learned && { ...learned, turnAdvantages }, ran) },
       after,
     },
   };

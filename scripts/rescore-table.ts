@@ -17,7 +17,7 @@ export function showFindings(
 ): string {
   const blocks = [
     textTable(meansTable(all)),
-    [...groupLines(all), ...advantageLines(all), ...leftOutLines(leftOut)].join("\n"),
+    [...groupLines(all), ...advantageLines(all), ...turnLines(all), ...leftOutLines(leftOut)].join("\n"),
     ...(steps.length > 1 ? [stepsBlock(steps, every)] : []),
     ...(largest.length > 0 ? [`advantages that move most\n${largest.map(movedLines).join("\n")}`] : []),
     ...(flips.length > 0 ? [`another member is best\n${flips.map(flipLines).join("\n")}`] : []),
@@ -66,6 +66,13 @@ function advantageLines({ advantages: a }: Change): string[] {
     `  mean size ${arrow(a.size)}, largest ${arrow(a.largest)}`,
   ];
 }
+
+const turnLines = ({ turnCredit }: Change): string[] =>
+  turnCredit
+    ? [
+        `credit of a turn: mean ${arrow(turnCredit.mean)}; it turns round the advantage of ${arrow(turnCredit.flipped)} of the tokens`,
+      ]
+    : [];
 
 const leftOutLines = (leftOut: Findings["leftOut"]) =>
   Object.entries(leftOut).map(([reason, n]) => `left out: ${counted(n, "episode")} (${reason})`);

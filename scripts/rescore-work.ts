@@ -3,6 +3,7 @@ import { DataError } from "../core/errors.ts";
 import { type Findings, RewardLab } from "../reward/lab.ts";
 import { normalizerOf } from "../reward/normalize.ts";
 import type { OwnPart } from "../reward/plan.ts";
+import { temperatureAt } from "../rollout/temperature.ts";
 import { type GroupStore, openGroups } from "../track/stored-groups.ts";
 import { hasAgent } from "./agents.ts";
 import type { Output } from "./output.ts";
@@ -43,7 +44,7 @@ export async function rescore(work: RescoreWork): Promise<Rescored> {
   const { folder, config, fresh, own, output, signal } = work;
   const remade = remake(fresh, config, own);
   const normalizer = normalizerOf(fresh.reward.normalizer);
-  const store = openGroups(folder, config.rollout.temperature);
+  const store = openGroups(folder, (step) => temperatureAt(config.rollout, step - 1, config.rl.steps));
   try {
     if (store.episodes === 0) throw noEpisodes(folder);
     if (remade.plan.judged) {
@@ -58,7 +59,7 @@ export async function rescore(work: RescoreWork): Promise<Rescored> {
     const bar = output.progress("scoring", store.episodes);
     try {
       await rescoreGroups(store, {
-        ...{ remade, normalizer, lab, signal },
+        ...{ remade, normalizer, lab, signal, ran: config.rl },
         tasksPerStep: config.rollout.tasksPerStep,
         onGroup: csv && ((group) => csv.add(group)),
         onEpisodes: (n) => bar.tick(n),

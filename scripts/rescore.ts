@@ -3,7 +3,6 @@ import { loadConfig } from "../configs/load-config.ts";
 import { ConfigError } from "../core/errors.ts";
 import type { Warning } from "../reward/lab.ts";
 import { counted } from "../reward/lab-finding.ts";
-import { algorithmOf } from "../rl/config.ts";
 import { openRunFolder } from "../track/run-folder.ts";
 import { agentRewards } from "./agents.ts";
 import { checkOutFile } from "./check-out.ts";
@@ -67,8 +66,8 @@ export const command = defineCommand({
       ...{ folder: folder.path, config, fresh, own, out, examples, evals, output, signal },
     });
     const rewards = {
-      own: { reward: scorerName(config), algorithm: algorithmName(algorithmOf(config.rl)) },
-      new: { reward: scorerName(fresh), algorithm: algorithmName(remade.algorithm) },
+      own: { reward: scorerName(config), algorithm: algorithmName(config.rl) },
+      new: { reward: scorerName(fresh), algorithm: algorithmName(remade.rl) },
     };
     const { episodes, groups } = found.all;
     const of = `${counted(episodes, "episode")} in ${counted(groups, "group")} of ${counted(found.steps.length, "step")}`;

@@ -7,6 +7,7 @@ import type { Output } from "./output.ts";
 import type { PolicyPlayer } from "./policy-player.ts";
 import { type RunRecord, summaryOf } from "./run-record.ts";
 import type { Setup } from "./setup.ts";
+import { trainingOver } from "./training-end.ts";
 
 /** The evaluations of a run: those of earlier attempts, which stand in run.db, and those to come. */
 export class RunEvals {
@@ -27,7 +28,8 @@ export class RunEvals {
   /** Is the policy to be evaluated after `step` updates? */
   due(step: number): boolean {
     const { config, benchmarks } = this.#setup;
-    return benchmarks.length > 0 && isEvalStep(config.eval, step, config.rl.steps);
+    const over = trainingOver(config.rl, step, this.#record.db.metrics);
+    return benchmarks.length > 0 && isEvalStep(config.eval, step, over ? step : config.rl.steps);
   }
 
   /** Everything that was to be measured at `step` is. Results of one step are recorded together or not at all. */
@@ -55,11 +57,16 @@ export class RunEvals {
     }
   }
 
-  /** The step with the best result on the first benchmark, greedy where there is a choice; of equals the first. */
-  best(): number | undefined {
+  /** The results on the first benchmark, greedy where there is a choice. */
+  leading(): readonly EvalResult[] {
     const { benchmarks, modes } = this.#setup.config.eval;
     const mode = modes.includes("greedy") ? "greedy" : modes[0];
-    const candidates = this.all.filter((r) => r.benchmark === benchmarks[0]?.name && r.mode === mode);
+    return this.all.filter((r) => r.benchmark === benchmarks[0]?.name && r.mode === mode);
+  }
+
+  /** The step with the best leading result; of equals the first. */
+  best(): number | undefined {
+    const candidates = this.leading();
     const first = candidates[0];
     return first && candidates.reduce((best, r) => (r.em > best.em ? r : best), first).step;
   }

@@ -1,7 +1,9 @@
 import type { Loaded } from "../configs/load.ts";
 import type { Config } from "../configs/schema.ts";
 import { CheckpointError } from "../core/errors.ts";
+import { teamCostOf } from "../eval/report/team-report.ts";
 import { checkRunFolder, type RunFolder } from "../track/run-folder.ts";
+import { sampledTokens } from "../track/sampled-tokens.ts";
 import { closingWords } from "./closing-words.ts";
 import type { Extensions } from "./extensions.ts";
 import type { Output } from "./output.ts";
@@ -85,15 +87,19 @@ export async function runInto(
       }
       throw diskTrouble(error, folder) ?? error;
     });
+    const seconds = round(record.seconds());
+    const team = teamCostOf(folder.path, { seconds, prices: setup.config.eval.prices });
     const summary: Summary = {
       status: result.status,
       steps: result.steps,
-      seconds: round(record.seconds()),
+      seconds,
+      sampledTokens: sampledTokens(record.db.metrics()),
+      ...(team ? { team } : {}),
       evals: result.evals.map(summaryOf),
       weightsSha256: result.weightsSha256,
     };
     record.summary(summary);
-    closingWords(setup, record, result, output);
+    closingWords(setup, record, result, { output, team });
     return summary;
   } finally {
     record.close();

@@ -8,6 +8,7 @@ import { CheckpointError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/files.ts";
 import type { Task } from "../datasets/task.ts";
 import { sftStages } from "../rl/config.ts";
+import { adapterHashes } from "../rl/policy/adapters.ts";
 import { weightsSha256 } from "../rl/policy/weights-hash.ts";
 import { gitRevision, type RunFolder, readJson } from "../track/run-folder.ts";
 import type { Output } from "./output.ts";
@@ -39,6 +40,8 @@ const metaSchema = circumstances.extend({
   revision: z.string().optional(),
   configSha256: z.string(),
   ingredients,
+  /** Fingerprint of each adapter as the run began, where its policy has several. */
+  adapters: z.record(z.string(), z.string()).optional(),
   startedAt: z.string(),
   attempts: z.int(),
 });
@@ -64,6 +67,7 @@ export function writeMeta(folder: RunFolder, setup: Setup, text: string, now: Da
     ...(revision ? { revision } : {}),
     configSha256: sha256(text),
     ingredients: ingredientsOf(setup),
+    ...(setup.start.adapters ? { adapters: adapterHashes(setup.start) } : {}),
     startedAt: now.toISOString(),
     attempts: 1,
   });

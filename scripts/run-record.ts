@@ -5,6 +5,7 @@ import { printConfig } from "../configs/print.ts";
 import type { Config } from "../configs/schema.ts";
 import { writeFileAtomic } from "../core/files.ts";
 import type { EvalResult } from "../eval/evaluate.ts";
+import type { TeamCost } from "../eval/report/team-cost.ts";
 import { type RunState, readCheckpointState, saveCheckpoint } from "../rl/run-checkpoint.ts";
 import { openRunDb, type RunDb, type StepRecord } from "../track/run-db.ts";
 import {
@@ -21,6 +22,7 @@ import {
   writeMetricsFile,
 } from "../track/run-folder.ts";
 import { lockRun, type RunLock } from "../track/run-lock.ts";
+import { sampledTokens } from "../track/sampled-tokens.ts";
 import { writeMeta } from "./run-meta.ts";
 import type { Setup } from "./setup.ts";
 import { tokenizerFiles } from "./tokenizer-files.ts";
@@ -36,6 +38,8 @@ export interface RunRecord {
   /** Writes a checkpoint and prunes old ones. `best` is the RL step with the best evaluation. */
   checkpoint(state: RunState, best?: number): Promise<void>;
   prune(best?: number): void;
+  /** From now on the RL checkpoints of these steps are kept, too, and those named before no longer for that. */
+  pin(steps: readonly number[]): void;
   /** Wall time of the run so far, in seconds, earlier attempts included. */
   seconds(): number;
   summary(data: Summary): void;
@@ -48,6 +52,10 @@ export interface Summary {
   /** RL updates recorded. */
   readonly steps: number;
   readonly seconds: number;
+  /** Tokens that the policy sampled in training, those of episodes that nothing was learnt from included. */
+  readonly sampledTokens: number;
+  /** Where a team played: what it cost. */
+  readonly team?: TeamCost;
   readonly evals: readonly EvalSummary[];
   /** Of the policy as it stands; of a failed run the last checkpoint's, "" without one. */
   readonly weightsSha256: string;
@@ -121,15 +129,25 @@ export function openRecord(folder: RunFolder, setup: Setup, began: number): RunR
   );
   const seconds = () => earlier + (Date.now() - began) / 1e3;
   if (vocabulary) writeFileAtomic(join(folder.path, "vocabulary.json"), `${JSON.stringify(vocabulary)}\n`);
-  const files = config.model.path
-    ? tokenizerFiles(config.model.path)
-    : [join(folder.path, "vocabulary.json")];
-  const prune = (best?: number) => void pruneCheckpoints(folder, config.track.keepCheckpoints, best);
+  const files =
+    config.model.path && !vocabulary
+      ? tokenizerFiles(config.model.path)
+      : [join(folder.path, "vocabulary.json")];
+  let pinned: readonly number[] = [];
+  const prune = (best?: number) =>
+    void pruneCheckpoints(
+      folder,
+      config.track.keepCheckpoints,
+      best === undefined ? pinned : [best, ...pinned],
+    );
   return {
     folder,
     db,
     seconds,
     prune,
+    pin(steps) {
+      pinned = steps;
+    },
     commit(record) {
       const timed = { ...record, metrics: { ...record.metrics, seconds_total: seconds() } };
       db.commit(timed);
@@ -160,6 +178,7 @@ export function failedSummary({ folder, db, seconds }: RunRecord, error: unknown
     status: "failed",
     steps: steps.at(-1)?.step ?? 0,
     seconds: round(seconds()),
+    sampledTokens: sampledTokens(steps),
     evals: db.events("eval").map(({ data }) => summaryOf(data as EvalResult)),
     weightsSha256: last ? readCheckpointState(last.path).weightsSha256 : "",
     error: error instanceof Error ? error.message : String(error),

@@ -5,7 +5,7 @@ import type { Retriever } from "../env/search/retriever.ts";
 import { type StandInResources, standIns } from "../env/search/stand-ins.ts";
 import { createRenderer, loadChatTemplate } from "../rollout/renderer.ts";
 import type { Renderer } from "../rollout/tokenizer.ts";
-import { answeringWith, openResources } from "./answering.ts";
+import { answeringWith, generatedOf, openResources } from "./answering.ts";
 import { evaluateWith } from "./evaluations.ts";
 import type { Output } from "./output.ts";
 import { type Condition, referenceName } from "./search-conditions.ts";
@@ -35,14 +35,15 @@ export async function openStage(
 ): Promise<Stage> {
   const { config, benchmarks, makeEnvironment, retriever: engine } = setup;
   const needed = new Set(o.conditions.map((each) => standIns[each.config.search.retriever].needs));
-  const inReach = setup.world !== undefined || config.search.corpus !== undefined;
+  const generated = generatedOf(setup);
+  const inReach = generated !== undefined || config.search.corpus !== undefined;
   if (o.strict && !inReach && (needed.has("pool") || needed.has("gold")))
     throw new ConfigError({
       what: "random and gold passages are read from the corpus, and the config names none",
       where: "search.corpus",
       next: "Name the corpus that the index was built from, or leave random and oracle out of --retrievers.",
     });
-  const parts = { engine, makeEnvironment, world: setup.world, questions: benchmarks };
+  const parts = { engine, makeEnvironment, generated, questions: benchmarks };
   const both = needed.has("pool") && needed.has("gold") ? "both" : undefined;
   const one = needed.has("pool") ? "pool" : needed.has("gold") ? "gold" : undefined;
   const resources = await openResources(config, parts, inReach ? (both ?? one) : undefined);

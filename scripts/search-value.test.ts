@@ -58,6 +58,12 @@ test("one table: search off, nothing found, random, gold first, and the engine; 
   expect(asked).toBe(turns);
   expect(again.stdout).toMatch(/^oracle +2 +1\.000 .*\+0\.500/m);
   expect(again.stdout).toContain("right though nothing was found: 0.0 %");
+
+  const report = await project.forager("report", out);
+  expect(report.code, report.stderr).toBe(0);
+  expect(report.stdout).toMatch(/^Exact match on dev \(greedy, 2 questions\) is 0\.500 .* with the engine/);
+  expect(readFileSync(`${out}/report.html`, "utf8")).toContain("What search is worth");
+  expect(readFileSync(`${out}/report.md`, "utf8")).toContain("| oracle | 2 | 1.000");
 }, 60_000);
 
 test("budgets between nothing and everything, and only what was named", async () => {

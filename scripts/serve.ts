@@ -60,7 +60,7 @@ export const command = defineCommand({
         ...{ maxRows: args.maxRows, maxAdapters: args.maxAdapters, maxLoraRank: args.adapterRank },
       });
       try {
-        for (const each of adapters) await model.loadAdapter(each.name, each.folder);
+        for (const each of [...opened.adapters, ...adapters]) await model.loadAdapter(each.name, each.folder);
         warnOpen(args.host, apiKey, output);
         const allowAdapters = !args.fixedAdapters;
         const api = createApi({ model, apiKey, allowAdapters, seed: args.seed });

@@ -2,6 +2,8 @@ import type { Config } from "../configs/schema.ts";
 import { ConfigError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import type { TaskSource } from "../datasets/batch.ts";
+import type { NamedFamily } from "../datasets/families/families.ts";
+import type { LoadedSource } from "../datasets/load.ts";
 import type { Task } from "../datasets/task.ts";
 import type { World } from "../datasets/world.ts";
 import type { Params } from "../engine/array.ts";
@@ -13,13 +15,23 @@ import { researcher } from "../env/researcher.ts";
 import { describeCorpus, hasManifest } from "../env/search/manifest.ts";
 import { openRetriever } from "../env/search/open.ts";
 import type { Retriever } from "../env/search/retriever.ts";
-import { checkNeeds } from "../reward/check-needs.ts";
+import {
+  checkCreditedSeats,
+  checkNeeds,
+  checkTurnCredit,
+  type Ground,
+  lacksOf,
+} from "../reward/check-needs.ts";
 import { partNames } from "../reward/parts.ts";
 import { planOf } from "../reward/plan.ts";
 import type { Scorer } from "../reward/scored.ts";
 import { makeScorer } from "../reward/scorer.ts";
+import { openAuditor } from "../reward/team/audit.ts";
+import { teamRulesOf } from "../reward/team/watch.ts";
 import { algorithmOf } from "../rl/config.ts";
 import type { Policy } from "../rl/policy/policy.ts";
+import type { TeamWatch } from "../rl/team-watch.ts";
+import type { EpisodeOptions } from "../rollout/episode.ts";
 import type { Rolled } from "../rollout/groups.ts";
 import type { Renderer, Tokenizer } from "../rollout/tokenizer.ts";
 import type { Vocabulary } from "../rollout/vocabulary.ts";
@@ -32,11 +44,12 @@ import {
   type OpenAgent,
   openAgent,
 } from "./agents.ts";
-import { type AnsweringParts, answeringOf } from "./answering.ts";
+import { type AnsweringParts, answeringOf, generatedOf } from "./answering.ts";
 import type { Extensions } from "./extensions.ts";
 import { type Benchmark, type Inputs, openInputs } from "./inputs.ts";
 import type { Output } from "./output.ts";
 import type { Progress } from "./progress.ts";
+import { hasTeam, teamMaker, teamPlayers } from "./team.ts";
 
 /** @param what names the policy's version, the questions and the draws: all that the episodes depend on in one run */
 export type ShareEpisodes = (what: SharedBatch, play: () => Promise<Rolled>) => Promise<Rolled>;
@@ -60,14 +73,17 @@ export interface Setup {
   /** @param env in place of the config's own section */
   readonly makeEnvironment: (retriever: Retriever, env?: EnvConfig) => Environment;
   readonly score: Scorer;
+  /** What is looked for in a team's training episodes. */
+  readonly watch: TeamWatch;
   readonly source: TaskSource;
   readonly trainTasks?: readonly Task[];
   readonly world?: World;
+  readonly family?: NamedFamily;
   readonly benchmarks: readonly Benchmark[];
   /** Gives episodes that another run has played of the same policy with the same draws, else plays them. */
   readonly share?: ShareEpisodes;
   /** How episodes are played where an agent of the user's plays them: for `rollGroups`. */
-  readonly episodes: Partial<OpenAgent["episodes"]>;
+  readonly episodes: Partial<OpenAgent["episodes"]> & Pick<EpisodeOptions, "players">;
   close(): Promise<void>;
 }
 
@@ -82,11 +98,15 @@ export async function openSetup(
   const inputs = await openInputs(config, o.output, o.extensions?.datasets);
   const { train, vocabulary, ...opened } = inputs;
   const score = openScorer(config, o.extensions, inputs);
-  const makeEnvironment = environmentMaker(config, o.extensions);
-  const retriever = await openSearch(config, train.world, o);
+  const watch = openWatch(config);
+  const makeEnvironment = environmentMaker(config, o.extensions, inputs);
+  const retriever = await openSearch(config, train, o);
   let agent: OpenAgent | undefined;
   try {
     const answering = await answeringOf(config, partsOf(retriever, makeEnvironment, inputs));
+    checkSeats(config, answering.environment);
+    const { tokenizer, start } = inputs;
+    const players = teamPlayers(config, { tokenizer, train, ...start.config });
     const engine = await openEngine(config.engine);
     agent = await openAgent(config, o.extensions);
     return {
@@ -96,13 +116,16 @@ export async function openSetup(
       ...answering,
       makeEnvironment,
       score,
-      episodes: agent?.episodes ?? {},
+      watch,
+      episodes: { ...agent?.episodes, ...(players && { players }) },
       source: train.source,
       ...(vocabulary ? { vocabulary } : {}),
       ...(train.loaded ? { trainTasks: train.loaded.tasks } : {}),
       ...(train.world ? { world: train.world } : {}),
+      ...(train.family ? { family: train.family } : {}),
       async close() {
         score.close?.();
+        watch.auditor?.close();
         await agent?.close();
         await retriever.close();
         await engine.dispose();
@@ -125,14 +148,19 @@ export async function checkSetup(
   const inputs = await openInputs(config, o.output, o.extensions?.datasets);
   const { train, benchmarks, tokenizer, start } = inputs;
   openScorer(config, o.extensions, inputs).close?.();
-  const makeEnvironment = environmentMaker(config, o.extensions);
+  openWatch(config).auditor?.close();
+  const makeEnvironment = environmentMaker(config, o.extensions, inputs);
   if (hasAgent(config)) agentOf(config, o.extensions);
+  teamPlayers(config, { tokenizer, train, ...start.config });
   const { index, corpus } = config.search;
   const unbuilt = index !== undefined && corpus !== undefined && !hasManifest(index);
   if (unbuilt) describeCorpus(corpus);
   else {
-    const retriever = await openSearch(config, train.world, o);
-    await answeringOf(config, partsOf(retriever, makeEnvironment, inputs)).finally(() => retriever.close());
+    const retriever = await openSearch(config, train, o);
+    const { environment } = await answeringOf(config, partsOf(retriever, makeEnvironment, inputs)).finally(
+      () => retriever.close(),
+    );
+    checkSeats(config, environment);
   }
   await (await openEngine(config.engine)).dispose();
   const count = (params: Params) => Object.values(params).reduce((n, { data }) => n + data.length, 0);
@@ -145,6 +173,10 @@ export async function checkSetup(
   ];
 }
 
+function checkSeats({ rl }: Config, environment: Environment): void {
+  if (rl.turnCredit > 0) checkCreditedSeats(environment);
+}
+
 /** What `answeringOf` composes of. */
 export const partsOf = (
   engine: Retriever,
@@ -153,7 +185,7 @@ export const partsOf = (
 ): AnsweringParts => ({
   engine,
   makeEnvironment,
-  world: train.world,
+  generated: generatedOf(train),
   questions: [
     ...(train.loaded ? [{ name: "data.train", tasks: train.loaded.tasks }] : []),
     ...benchmarks.map(({ name, tasks }) => ({ name: `benchmark ${name}`, tasks })),
@@ -172,14 +204,14 @@ function openScorer(
   if (names.includes(filterMetric)) {
     const kept = filterMetric === "reward" ? [] : [filterMetric];
     const reward = { ...config.reward, keep: [...config.reward.keep, ...kept] };
-    checkNeeds(planOf(reward, own), {
+    const ground: Ground = {
       environment: config.env.name,
-      lacks: hasAgent(config) ? ["tags", "searches"] : [],
-      questions: [
-        ...(train.loaded ? [{ name: "data.train", tasks: train.loaded.tasks }] : []),
-        ...benchmarks.map(({ name, tasks }) => ({ name: `benchmark ${name}`, tasks })),
-      ],
-    });
+      lacks: lacksOf(config.env.name),
+      questions: train.loaded ? [{ name: "data.train", tasks: train.loaded.tasks }] : [],
+    };
+    if (config.rl.turnCredit > 0) checkTurnCredit(ground);
+    const asked = benchmarks.map(({ name, tasks }) => ({ name: `benchmark ${name}`, tasks }));
+    checkNeeds(planOf(reward, own), { ...ground, questions: [...ground.questions, ...asked] });
     return makeScorer(reward, own);
   }
   const close = nearest(filterMetric, names);
@@ -191,16 +223,21 @@ function openScorer(
   });
 }
 
+function openWatch({ reward, run }: Config): TeamWatch {
+  const auditor = reward.audit && openAuditor(reward.audit, run.seed);
+  return { rules: teamRulesOf(reward), ...(auditor && { auditor }) };
+}
+
 async function openSearch(
   config: Config,
-  world: World | undefined,
+  { world, family }: Pick<LoadedSource, "world" | "family">,
   { output, signal }: { output: Output; signal: AbortSignal },
 ): Promise<Retriever> {
   if (hasAgent(config)) return noRetriever;
   let bar: Progress | undefined;
   let told = 0;
   const retriever = await openRetriever(config.search, {
-    passages: world?.passages,
+    passages: world?.passages ?? family?.family.passages,
     signal,
     onProgress: ({ passages, total }) => {
       bar ??= output.progress("building the index", total);
@@ -212,9 +249,14 @@ async function openSearch(
   return retriever;
 }
 
-function environmentMaker(config: Config, extensions: Extensions | undefined): Setup["makeEnvironment"] {
+function environmentMaker(
+  config: Config,
+  extensions: Extensions | undefined,
+  { tokenizer }: Pick<Inputs, "tokenizer">,
+): Setup["makeEnvironment"] {
   const { env, run } = config;
   if (hasAgent(config)) return () => agentEnvironment;
+  if (hasTeam(config)) return teamMaker(config, tokenizer);
   if (env.name === "researcher")
     return (retriever, changed = env) => researcher({ retriever, config: changed, seed: run.seed });
   const own = extensions?.environments?.[env.name];
@@ -222,7 +264,7 @@ function environmentMaker(config: Config, extensions: Extensions | undefined): S
     throw new ConfigError({
       what: `there is no environment \`${env.name}\``,
       where: "env.name",
-      expected: ["researcher", ...Object.keys(extensions?.environments ?? {})].join(", "),
+      expected: ["researcher", "team", ...Object.keys(extensions?.environments ?? {})].join(", "),
       next: "Name one of these, or add yours with defineForager({ environments }).",
     });
   return (retriever, changed = env) => own({ retriever, config: changed, seed: run.seed });

@@ -12,6 +12,7 @@ import type { Segment, Trajectory } from "../rollout/trajectory.ts";
 import type { Demonstrate } from "./demonstrations.ts";
 import { episodeReader } from "./episode-reader.ts";
 import type { Setup } from "./setup.ts";
+import { adaptersOf, roleOfSeat } from "./team-adapters.ts";
 
 export interface StoredSource {
   readonly path: string;
@@ -19,6 +20,8 @@ export interface StoredSource {
   readonly format?: EpisodeFormat | undefined;
   /** Leave out episodes whose judged answer is not right. */
   readonly onlyRight: boolean;
+  /** Leave out what other roles of a team said; all of it stays unless given. */
+  readonly learn?: readonly string[] | undefined;
 }
 
 /**
@@ -35,17 +38,22 @@ export async function storedTrajectories(
   const { path, format } = source;
   const template = config.model.path ? loadChatTemplate(config.model.path) : undefined;
   const reader = episodeReader(config, { ...setup, template });
+  const seats = setup.environment.seats;
+  const byRole = adaptersOf(config).length > 1 || source.learn !== undefined;
   const all: Trajectory[] = [];
-  let [tooLong, wrong] = [0, 0];
+  let [tooLong, wrong, others] = [0, 0, 0];
   for await (const { episode, where } of readEpisodes(path, format)) {
     const segments = at(where, () => segmentsOf(episode, reader));
-    if (source.onlyRight && !isRight(episode, segments, config.reward, where)) wrong++;
+    if (byRole && !seats.includes(episode.seat ?? "")) throw noRole(episode, where, seats);
+    if (source.learn && !source.learn.includes(roleOfSeat(episode.seat ?? ""))) others++;
+    else if (source.onlyRight && !isRight(episode, segments, config.reward, where)) wrong++;
     else if (segments.reduce((n, s) => n + s.tokens.length, 0) > start.config.contextTokens) tooLong++;
-    else all.push(trajectoryOf(episode, segments, path));
+    else all.push(trajectoryOf(episode, segments, path, seats));
   }
   const left = [
     ...(tooLong > 0 ? [`${tooLong} longer than the context of ${start.config.contextTokens} tokens`] : []),
     ...(wrong > 0 ? [`${wrong} without the right answer`] : []),
+    ...(others > 0 ? [`${others} of other roles than ${source.learn?.join(", ")}`] : []),
   ].join(", ");
   if (all.length === 0)
     throw new DataError({
@@ -91,17 +99,29 @@ function isRight(
   return scoreAnswer(judged, goldOf(goldenAnswers, row), row).em === 1;
 }
 
+/** Each role's own weights learn from what it said itself. */
+const noRole = ({ seat }: StoredEpisode, where: string, seats: readonly string[]) =>
+  new DataError({
+    what: "whose words these are is not said, or nobody of that name plays here",
+    where,
+    got: seat ?? "no `seat`",
+    expected: `one of ${seats.join(", ")}`,
+    next: "Give `seat` beside the episode, export it with `forager export sft`, or let all roles share one adapter and learn.",
+  });
+
 function trajectoryOf(
-  { id, question = "", goldenAnswers }: StoredEpisode,
+  { id, seat, question = "", goldenAnswers }: StoredEpisode,
   segments: readonly Segment[],
   dataset: string,
+  seats: readonly string[],
 ): Trajectory {
   return {
     task: { id, question, goldenAnswers: goldenAnswers ?? [""], dataset, hops: 1 },
     member: 0,
-    sequences: [{ seat: "researcher", segments }],
+    sequences: [{ seat: seat ?? seats[0] ?? "researcher", segments }],
     outcome: "answered",
     temperature: 1,
     seconds: 0,
+    unsampled: true,
   };
 }

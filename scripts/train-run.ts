@@ -5,6 +5,7 @@ import { weightsSha256 } from "../rl/policy/weights-hash.ts";
 import { loadCheckpoint, type RunState } from "../rl/run-checkpoint.ts";
 import { legend, stepLine } from "../track/console.ts";
 import { listCheckpoints } from "../track/run-folder.ts";
+import { Interventions } from "./interventions.ts";
 import type { Output } from "./output.ts";
 import { policyPlayer } from "./policy-player.ts";
 import { reinforce, rlLearner } from "./reinforce.ts";
@@ -12,6 +13,7 @@ import { remotePlayer } from "./remote-player.ts";
 import { RunEvals } from "./run-evals.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { Setup } from "./setup.ts";
+import { trainingOver } from "./training-end.ts";
 import { warmUp } from "./warm-up.ts";
 
 export interface RunResult {
@@ -40,12 +42,14 @@ export async function runTraining(
   if (last) output.line(`continuing from ${last.phase} step ${last.step}`);
   record.rollBack(state);
   setup.score.keepIn?.(record.folder.path);
+  setup.watch.auditor?.keepIn(record.folder.path);
   const ended = (status: RunResult["status"]): RunResult => ({
     status,
     evals: evals.all,
     weightsSha256: weightsSha256(state.policy),
     steps: state.phase === "rl" ? state.step : 0,
   });
+  const over = () => trainingOver(config.rl, state.step, record.db.metrics);
 
   if (state.phase === "sft") {
     for await (const next of imitate(setup, record, state, o)) state = next;
@@ -61,9 +65,16 @@ export async function runTraining(
     ? await remotePlayer(setup, { ...o, learner, record })
     : policyPlayer(setup, state.policy);
   try {
+    const interventions = new Interventions(setup, record, { evals, output });
     await evals.at(state, player);
-    if (state.step < config.rl.steps && !signal.aborted)
-      for await (const next of reinforce(setup, record, state, { ...o, learner, player, evals }))
+    if (!over() && !signal.aborted)
+      for await (const next of reinforce(setup, record, state, {
+        ...o,
+        learner,
+        player,
+        evals,
+        interventions,
+      }))
         state = next;
   } catch (error) {
     // An evaluation stops where it is when asked to; what it had is on disk, and so is the policy it was of.
@@ -71,7 +82,7 @@ export async function runTraining(
   } finally {
     await player.close();
   }
-  const whole = state.step === config.rl.steps && evals.complete(state.step);
+  const whole = over() && evals.complete(state.step);
   return ended(whole ? "done" : "interrupted");
 }
 

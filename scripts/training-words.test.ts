@@ -63,7 +63,7 @@ test("a GRPO run: no word of a filter that it has not, the KL it trains on, no c
   expect(line).not.toMatch(/ kl | clip /);
   expect(stdout).toMatch(/loss mean loss[\s\S]*\nsft 1\/1[\s\S]*em exact match[\s\S]*\nrl 1\/1/);
   expect(stdout).toMatch(/\ntotal time [\d.]+s/);
-  expect(stdout).toMatch(/next: npx forager rollout/);
+  expect(stdout).toMatch(/next: npx forager report \S+grpo .*\n +npx forager rollout .*\n +npx forager play/);
   const [step] = read("grpo/metrics.jsonl")
     .trim()
     .split("\n")

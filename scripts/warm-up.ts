@@ -9,6 +9,7 @@ import type { Metrics } from "../track/run-db.ts";
 import { type Demonstrate, scriptedExperts } from "./demonstrations.ts";
 import type { Setup } from "./setup.ts";
 import { storedTrajectories } from "./stored-trajectories.ts";
+import { roleOfSeat, seatAdapters } from "./team-adapters.ts";
 
 /** SFT has no ratio and no baseline: it is REINFORCE with every advantage 1. */
 const likelihood = {
@@ -34,8 +35,8 @@ function demonstrationsOf(
   const demonstrations =
     stages.get(from) ??
     (source.kind === "experts"
-      ? scriptedExperts(setup, { ...stage, habits: source.habits })
-      : storedTrajectories(setup, source, warn));
+      ? scriptedExperts(setup, { ...stage, habits: source.habits, vary: source.vary })
+      : storedTrajectories(setup, { ...source, learn: stage.learn }, warn));
   stages.set(from, demonstrations);
   return demonstrations;
 }
@@ -89,6 +90,8 @@ async function* runStage(
     slots: sft.slots,
     observationWeight: sft.observationWeight,
     contextTokens,
+    adapterOf: seatAdapters(setup.config),
+    ...(stage.learn && { learns: (seat) => stage.learn!.some((role) => role === roleOfSeat(seat)) }),
   });
   for (let step = at.step; step < stage.from + steps; step++) {
     const began = performance.now();

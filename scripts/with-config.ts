@@ -6,7 +6,7 @@ export function withConfig(yargs: Argv) {
     .positional("config", {
       type: "string",
       demandOption: true,
-      describe: "YAML file, or forager:NAME for a shipped one",
+      describe: "YAML file, or the name of a shipped one: quickstart, or forager:base/dmi.yaml",
     })
     .positional("overrides", overrides);
 }
@@ -14,7 +14,10 @@ export function withConfig(yargs: Argv) {
 /** The same where the config may be left out, as with --resume. */
 export function withOptionalConfig(yargs: Argv) {
   return yargs
-    .positional("config", { type: "string", describe: "YAML file, or forager:NAME for a shipped one" })
+    .positional("config", {
+      type: "string",
+      describe: "YAML file, or the name of a shipped one: quickstart, or forager:base/dmi.yaml",
+    })
     .positional("overrides", overrides);
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { alarmsOf } from "./alarms.ts";
 import { alarmConfig } from "./config.ts";
-import { alarmsOf, legend, stepLine } from "./console.ts";
+import { legend, stepLine } from "./console.ts";
 
 const healthy = {
   em: 0.5,
@@ -127,4 +128,47 @@ test("no entropy is an alarm only while answers are wrong", () => {
   expect(alarmsOf({ ...healthy, entropy: 0.001, em: 0.95 })).toEqual([]);
   const { entropy, ...unmeasured } = healthy;
   expect(alarmsOf({ ...unmeasured, updates: 0 })).toEqual([]);
+});
+
+test("thresholds of collapse are the config's, too", () => {
+  const strict = { zeroSpread: 0.1, noSearch: 0.05, gradNorm: 0.1, observationShare: 0.4, invalid: 0.05 };
+  const m = {
+    ...healthy,
+    zero_std_frac: 0.2,
+    no_search_frac: 0.1,
+    observation_share: 0.5,
+    invalid_frac: 0.1,
+  };
+  expect(alarmsOf({ ...m, grad_norm: 0.2 })).toEqual([]);
+  const names = alarmsOf({ ...m, grad_norm: 0.2 }, alarmConfig.parse(strict)).map(
+    (text) => text.split(" ")[0],
+  );
+  expect(names.toSorted()).toEqual(
+    ["grad_norm", "invalid_frac", "no_search_frac", "observation_share", "zero_std_frac"].toSorted(),
+  );
+  expect(alarmsOf({ ...healthy, entropy: 0.05 }, alarmConfig.parse({ entropy: 0.1 }))).toHaveLength(1);
+});
+
+test("searches that use up their budget, an episode's or a call's", () => {
+  expect(alarmsOf({ ...healthy, searches: 2.8 }, undefined, { searches: 3 })).toEqual([
+    expect.stringMatching(/^searches 2.80 where at most 3/),
+  ]);
+  expect(alarmsOf({ ...healthy, searches: 2.8 }, undefined, { searches: 4 })).toEqual([]);
+  expect(alarmsOf({ ...healthy, searches: 2.8 })).toEqual([]);
+  const team = { ...healthy, searches: 9, searches_per_call: 1 };
+  expect(alarmsOf(team, undefined, { searches: 3 })).toEqual([]);
+});
+
+test("right episodes that become unlikely alarm before they are lost; a dip of one step does not", () => {
+  const run = (values: readonly number[]) => {
+    const steps = values.map((value) => ({ ...healthy, correct_logprob: value }));
+    return alarmsOf(steps.at(-1)!, undefined, { earlier: steps.slice(0, -1) });
+  };
+  const usual = new Array(5).fill(-0.3) as number[];
+  expect(run([...usual, -0.4, -0.5, -0.6, -0.7, -0.8])).toEqual([
+    expect.stringMatching(/^correct_logprob -0.600, once -0.300/),
+  ]);
+  expect(run([...usual, -0.3, -0.3, -0.3, -0.3, -1])).toEqual([]);
+  expect(run([-0.3, -0.9])).toEqual([]); // too few steps to have a level
+  expect(run([...usual, -0.3, -0.2, -0.2, -0.1, -0.1])).toEqual([]);
 });

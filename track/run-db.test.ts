@@ -29,3 +29,27 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY])(
     db.close();
   },
 );
+
+test("a seat that began anew has two sequences; who played them is kept, and the ending", () => {
+  const db = openRunDb(folder);
+  const { sequences, ending } = toyTrajectory(["one"]);
+  const of = (text: string) => toyTrajectory([text]).sequences[0]!.segments;
+  const twice = [
+    { seat: "analyst", segments: of("a") },
+    { seat: "analyst", segments: of("b") },
+    { seat: "verifier", outside: true as const, segments: sequences[0]!.segments },
+  ];
+  const trajectory = toyTrajectory([], { sequences: twice, ending: ending! });
+  const metrics = {};
+  db.commit({ phase: "rl", step: 1, metrics, trajectories: [{ trajectory, group: 0, verdict: "kept" }] });
+  const [stored] = db.trajectories(1);
+  db.close();
+  expect(
+    stored?.sequences.map(({ seat, outside, segments }) => [seat, outside, segments.at(-1)?.text]),
+  ).toEqual([
+    ["analyst", undefined, "a"],
+    ["analyst", undefined, "b"],
+    ["verifier", true, "one"],
+  ]);
+  expect(stored?.ending).toEqual(ending);
+});

@@ -3,7 +3,9 @@ import Database from "better-sqlite3";
 import { CheckpointError, InvariantError } from "../core/errors.ts";
 import type { Task } from "../datasets/task.ts";
 import type { Scored } from "../reward/scored.ts";
-import type { Segment, Sequence, Trajectory } from "../rollout/trajectory.ts";
+import type { Sequence, Trajectory } from "../rollout/trajectory.ts";
+import { pack, unpackSequences } from "./packed-sequences.ts";
+import { type StoredTurns, type TurnColumns, turnCells, turnsOf } from "./turn-columns.ts";
 
 export type Phase = "sft" | "rl";
 /** Metric name → value; NaN and infinities are never stored (`commit` throws). */
@@ -17,6 +19,8 @@ export interface TrajectoryRecord {
   /** What became of its group: kept, or why not. */
   readonly verdict: string;
   readonly advantage?: number;
+  /** Of each turn, [sequences][policy segments], where turns have their own. */
+  readonly turnAdvantages?: readonly (readonly number[])[];
 }
 
 /** All that one step leaves: written in one transaction, which is the commit point of the step. */
@@ -45,7 +49,7 @@ export interface RunDb {
 }
 
 /** A stored trajectory, read back. */
-export interface StoredTrajectory {
+export interface StoredTrajectory extends StoredTurns {
   readonly step: number;
   readonly group: number;
   readonly member: number;
@@ -58,6 +62,8 @@ export interface StoredTrajectory {
   readonly advantage: number | null;
   readonly parts: Readonly<Record<string, number>>;
   readonly prediction: string | null;
+  /** The environment's own account; absent when infrastructure failed first. */
+  readonly ending?: NonNullable<Trajectory["ending"]>;
   readonly sequences: readonly Sequence[];
 }
 
@@ -66,7 +72,7 @@ CREATE TABLE IF NOT EXISTS steps (phase TEXT, step INTEGER, metrics TEXT NOT NUL
 CREATE TABLE IF NOT EXISTS trajectories (
   phase TEXT, step INTEGER, grp INTEGER, member INTEGER, task_id TEXT, question TEXT, golden TEXT, outcome TEXT, verdict TEXT,
   reward REAL, advantage REAL, parts TEXT, prediction TEXT, ending TEXT, failure TEXT, seconds REAL,
-  task TEXT, segments TEXT, tokens BLOB, logprobs BLOB);
+  task TEXT, segments TEXT, tokens BLOB, logprobs BLOB, turn_credits TEXT, turn_advantages TEXT);
 CREATE INDEX IF NOT EXISTS by_step ON trajectories (phase, step);
 CREATE TABLE IF NOT EXISTS events (phase TEXT, step INTEGER, name TEXT, data TEXT);
 `;
@@ -75,7 +81,7 @@ CREATE TABLE IF NOT EXISTS events (phase TEXT, step INTEGER, name TEXT, data TEX
 const columns = [
   ...["phase", "step", "grp", "member", "task_id", "question", "golden", "outcome", "verdict", "reward"],
   ...["advantage", "parts", "prediction", "ending", "failure", "seconds", "task"],
-  ...["segments", "tokens", "logprobs"],
+  ...["segments", "tokens", "logprobs", "turn_credits", "turn_advantages"],
 ];
 
 /** Opens (or makes) the run's SQLite store. @throws CheckpointError when the file is not a database. */
@@ -91,7 +97,7 @@ export function openRunDb(folder: string, o: { keepTokens: boolean } = { keepTok
   const commit = db.transaction((r: StepRecord) => {
     checkMetrics(r);
     putStep.run(r.phase, r.step, JSON.stringify(r.metrics));
-    for (const { trajectory: t, group, verdict, advantage } of r.trajectories) {
+    for (const { trajectory: t, group, verdict, advantage, turnAdvantages } of r.trajectories) {
       const scored = "reward" in t ? t : undefined;
       const { segments, tokens, logprobs } = pack(t.sequences, o.keepTokens);
       putTrajectory.run(
@@ -115,6 +121,7 @@ export function openRunDb(folder: string, o: { keepTokens: boolean } = { keepTok
         segments,
         tokens,
         logprobs,
+        ...turnCells(scored?.turnCredits, turnAdvantages),
       );
     }
   });
@@ -172,8 +179,9 @@ function open(path: string): Database.Database {
     db.pragma("journal_mode = WAL");
     db.pragma("synchronous = FULL"); // a checkpoint never outlives the steps before it, not even a power cut
     db.exec(schema);
-    // A run that began before episodes were kept with all of their question goes on without it.
-    if (!hasTasks(db)) db.exec("ALTER TABLE trajectories ADD COLUMN task TEXT");
+    // A run that began before episodes were kept with all of this goes on without it.
+    for (const name of ["task", "turn_credits", "turn_advantages"])
+      if (!hasColumn(db, name)) db.exec(`ALTER TABLE trajectories ADD COLUMN ${name} TEXT`);
     return db;
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
@@ -188,14 +196,17 @@ function open(path: string): Database.Database {
 }
 
 /** Does the store keep what a question says beside its words: data set, hops, ids of gold passages? */
-export const hasTasks = (db: Database.Database): boolean =>
-  db.prepare("SELECT 1 FROM pragma_table_info('trajectories') WHERE name = 'task'").get() !== undefined;
+export const hasTasks = (db: Database.Database): boolean => hasColumn(db, "task");
+
+/** Does the table of trajectories have it? Earlier versions had fewer. */
+export const hasColumn = (db: Database.Database, name: string): boolean =>
+  db.prepare("SELECT 1 FROM pragma_table_info('trajectories') WHERE name = ?").get(name) !== undefined;
 
 const taskText = ({ dataset, hops, supportingIds }: Task) =>
   JSON.stringify({ dataset, hops, ...(supportingIds ? { supportingIds } : {}) });
 
 /** A row of the table of trajectories, as it is stored. */
-export interface TrajectoryRow {
+export interface TrajectoryRow extends TurnColumns {
   step: number;
   grp: number;
   member: number;
@@ -208,56 +219,14 @@ export interface TrajectoryRow {
   advantage: number | null;
   parts: string;
   prediction: string | null;
+  ending: string | null;
   segments: string;
   tokens: Buffer | null;
   logprobs: Buffer | null;
 }
 
-/** A segment as it is stored: its tokens as their number alone. */
-export type PackedSegment = {
-  seat: string;
-  source: Segment["source"];
-  text: string;
-  n: number;
-  version?: number;
-  finish?: NonNullable<Segment["finish"]>;
-};
-
-/** Texts as JSON; ids and log-probabilities as little-endian BLOBs over all segments in order. */
-function pack(sequences: readonly Sequence[], keepTokens: boolean) {
-  const all = sequences.flatMap((s) => s.segments.map((segment) => ({ seat: s.seat, segment })));
-  const segments: PackedSegment[] = all.map(({ seat, segment: g }) => ({
-    seat,
-    source: g.source,
-    text: g.text,
-    n: g.tokens.length,
-    ...(g.version === undefined ? {} : { version: g.version }),
-    ...(g.finish === undefined ? {} : { finish: g.finish }),
-  }));
-  if (!keepTokens) return { segments: JSON.stringify(segments), tokens: null, logprobs: null };
-  const tokens = Int32Array.from(all.flatMap(({ segment }) => [...segment.tokens]));
-  const logprobs = Float32Array.from(all.flatMap(({ segment }) => [...(segment.logprobs ?? [])]));
-  const bytes = (a: Int32Array | Float32Array) => Buffer.from(a.buffer, a.byteOffset, a.byteLength);
-  return { segments: JSON.stringify(segments), tokens: bytes(tokens), logprobs: bytes(logprobs) };
-}
-
 export function unpack(row: TrajectoryRow): StoredTrajectory {
-  const packed = JSON.parse(row.segments) as PackedSegment[];
-  const tokens = row.tokens && new Int32Array(new Uint8Array(row.tokens).buffer);
-  const logprobs = row.logprobs && new Float32Array(new Uint8Array(row.logprobs).buffer);
-  let [atToken, atLogprob] = [0, 0];
-  const sequences: { seat: string; segments: Segment[] }[] = [];
-  for (const { seat, n, ...rest } of packed) {
-    if (sequences.at(-1)?.seat !== seat) sequences.push({ seat, segments: [] });
-    const own = rest.source === "policy";
-    sequences.at(-1)!.segments.push({
-      ...rest,
-      tokens: tokens ? Array.from(tokens.subarray(atToken, atToken + n)) : [],
-      ...(own && logprobs ? { logprobs: Array.from(logprobs.subarray(atLogprob, atLogprob + n)) } : {}),
-    });
-    atToken += n;
-    if (own) atLogprob += n;
-  }
+  const ending = JSON.parse(row.ending ?? "null") as StoredTrajectory["ending"] | null;
   return {
     step: row.step,
     group: row.grp,
@@ -271,6 +240,8 @@ export function unpack(row: TrajectoryRow): StoredTrajectory {
     advantage: row.advantage,
     parts: JSON.parse(row.parts) as Record<string, number>,
     prediction: row.prediction,
-    sequences,
+    ...(ending && { ending }),
+    sequences: unpackSequences(row),
+    ...turnsOf(row),
   };
 }

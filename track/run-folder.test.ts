@@ -62,7 +62,7 @@ describe("checkpoints", () => {
   ])("keep %i, best %s", (keep, best, kept) => {
     save("sft", 3);
     save("rl", 0, 1, 2, 3, 4, 5);
-    pruneCheckpoints(run, keep, best);
+    pruneCheckpoints(run, keep, best === undefined ? [] : [best]);
     expect(names()).toEqual(kept);
     expect(readdirSync(run.checkpoints)).toHaveLength(kept.length);
   });

@@ -164,10 +164,12 @@ export function listCheckpoints(run: RunFolder): CheckpointRef[] {
     .sort((a, b) => (a.phase === b.phase ? a.step - b.step : a.phase === "sft" ? -1 : 1));
 }
 
-/** Keeps the last `keep`, the best, and RL's step 0 (the reference of KL and of every comparison). */
-export function pruneCheckpoints(run: RunFolder, keep: number, best?: number): string[] {
+/** Keeps the last `keep`, the `wanted` RL steps, and RL's step 0 (the reference of KL and of every comparison). */
+export function pruneCheckpoints(run: RunFolder, keep: number, wanted: readonly number[] = []): string[] {
   const all = listCheckpoints(run);
-  const spare = all.slice(0, -keep).filter((c) => !(c.phase === "rl" && (c.step === 0 || c.step === best)));
+  const spare = all
+    .slice(0, -keep)
+    .filter((c) => !(c.phase === "rl" && (c.step === 0 || wanted.includes(c.step))));
   for (const { path } of spare) {
     // Under its own name a checkpoint is always whole: it leaves that name before its files go.
     const gone = `${path}.tmp`;

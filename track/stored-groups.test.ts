@@ -102,6 +102,33 @@ test("it can be read while the run goes on, and leaves nothing behind", () => {
   expect(readdirSync(folder)).toEqual(["run.db"]);
 });
 
+test("credits and advantages of turns come back as they were, and only where there are some", () => {
+  const [plain, credited] = kept(0, 0, 1) as [TrajectoryRecord, TrajectoryRecord];
+  const turns = { turnCredits: [[1 / 3, 0.5]], turnAdvantages: [[0.1 + 0.2, -0.5]] };
+  const { turnCredits, turnAdvantages } = turns;
+  const trajectory = { ...credited.trajectory, turnCredits };
+  commit(1, [plain, { ...credited, trajectory, turnAdvantages }]);
+  const [first, second] = [...open().steps()][0]!.groups[0]!.members;
+  expect(second).toMatchObject(turns);
+  expect(Object.keys(first!).filter((name) => name.startsWith("turn"))).toEqual([]);
+  const db = openRunDb(folder);
+  expect(db.trajectories(1)[1]).toMatchObject(turns);
+  expect(Object.keys(db.trajectories(1)[0]!).filter((name) => name.startsWith("turn"))).toEqual([]);
+  db.close();
+});
+
+test("a store of an earlier version has no turns, and can be written on with them", () => {
+  commit(1, kept(0, 0));
+  const old = new Database(join(folder, "run.db"));
+  for (const name of ["turn_credits", "turn_advantages"])
+    old.exec(`ALTER TABLE trajectories DROP COLUMN ${name}`);
+  old.close();
+  expect([...open().steps()][0]!.groups[0]!.members[0]).not.toHaveProperty("turnCredits");
+  store!.close();
+  commit(2, [{ ...kept(0, 1)[0]!, turnAdvantages: [[0.25]] }]);
+  expect([...open().steps()][1]!.groups[0]!.members[0]).toMatchObject({ turnAdvantages: [[0.25]] });
+});
+
 test("a store of an earlier version has no ids of gold passages, says so, and can be written on", () => {
   commit(1, kept(0, 0));
   const old = new Database(join(folder, "run.db"));

@@ -3,11 +3,13 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { CheckpointError } from "../core/errors.ts";
 import type { Task } from "../datasets/task.ts";
-import type { Outcome, Segment, Trajectory } from "../rollout/trajectory.ts";
-import { hasTasks, type PackedSegment, type TrajectoryRow } from "./run-db.ts";
+import type { Outcome, Segment, Sequence, Source, Trajectory } from "../rollout/trajectory.ts";
+import { opensSequence, type PackedSegment } from "./packed-sequences.ts";
+import { hasColumn, hasTasks, type TrajectoryRow } from "./run-db.ts";
+import { type StoredTurns, turnsOf } from "./turn-columns.ts";
 
 /** An episode as a run left it, and what the run made of it. */
-export interface StoredMember {
+export interface StoredMember extends StoredTurns {
   /** Segments have as many tokens as they had, all of them 0: ids and log-probabilities are not read. */
   readonly trajectory: Trajectory;
   /** Absent when it could not be scored. */
@@ -47,7 +49,6 @@ export interface GroupStore {
 
 type Row = Omit<TrajectoryRow, "tokens" | "logprobs"> & {
   outcome: Outcome;
-  ending: string | null;
   failure: string | null;
   seconds: number | null;
   task: string | null;
@@ -55,10 +56,10 @@ type Row = Omit<TrajectoryRow, "tokens" | "logprobs"> & {
 
 /**
  * Opens the groups of a run to read them, also while it goes on; steps that end later are then not seen.
- * @param temperature of every policy token, which the store does not hold
+ * @param temperature of every policy token of a step, from 1: the store does not hold it
  * @throws CheckpointError when there is no store, or it is damaged
  */
-export function openGroups(folder: string, temperature: number): GroupStore {
+export function openGroups(folder: string, temperature: number | ((step: number) => number)): GroupStore {
   const path = join(folder, "run.db");
   if (!existsSync(path))
     throw new CheckpointError({
@@ -71,7 +72,7 @@ export function openGroups(folder: string, temperature: number): GroupStore {
     const db = new Database(path, { fileMustExist: true });
     try {
       db.pragma("query_only = ON");
-      return storeOf(db, path, temperature);
+      return storeOf(db, path, typeof temperature === "number" ? () => temperature : temperature);
     } catch (error) {
       db.close();
       throw error;
@@ -79,11 +80,12 @@ export function openGroups(folder: string, temperature: number): GroupStore {
   });
 }
 
-function storeOf(db: Database.Database, path: string, temperature: number): GroupStore {
+function storeOf(db: Database.Database, path: string, temperature: (step: number) => number): GroupStore {
   const withTasks = hasTasks(db);
+  const turns = hasColumn(db, "turn_credits") ? "turn_credits, turn_advantages, " : "";
   const rows = db.prepare(
     `SELECT step, grp, member, task_id, question, golden, outcome, verdict, reward, advantage, parts, prediction,
-       ending, failure, seconds, ${withTasks ? "task" : "NULL AS task"}, segments
+       ending, failure, seconds, ${turns}${withTasks ? "task" : "NULL AS task"}, segments
      FROM trajectories WHERE phase = 'rl' ORDER BY step, grp, member, rowid`,
   );
   const names = db.prepare(
@@ -102,7 +104,7 @@ function storeOf(db: Database.Database, path: string, temperature: number): Grou
           open = { step: row.step, groups: [], failed: 0 };
         }
         if (row.grp < 0) open.failed++;
-        else guarded(path, () => add((open as OpenStep).groups, row, temperature));
+        else guarded(path, () => add((open as OpenStep).groups, row, temperature(row.step)));
       }
       if (open) yield open;
     },
@@ -155,17 +157,28 @@ function memberOf(row: Row, task: Task, temperature: number): StoredMember {
     ...(row.reward === null ? {} : { reward: row.reward }),
     ...(row.prediction === null ? {} : { prediction: row.prediction }),
     ...(row.advantage === null ? {} : { advantage: row.advantage }),
+    ...turnsOf(row),
   };
 }
 
 function sequencesOf(packed: readonly PackedSegment[]): Trajectory["sequences"] {
-  const sequences: { seat: string; segments: Segment[] }[] = [];
-  for (const { seat, n, ...rest } of packed) {
-    if (sequences.at(-1)?.seat !== seat) sequences.push({ seat, segments: [] });
-    sequences.at(-1)!.segments.push({ ...rest, tokens: zeros(n) });
+  const sequences: (Sequence & { segments: Segment[] })[] = [];
+  for (const { seat, n, source, outside, ...rest } of packed) {
+    if (opensSequence({ seat, source }, sequences.at(-1)))
+      sequences.push({ seat, ...(outside && { outside }), segments: [] });
+    // New keys first: behind the spread, V8 gives every segment a hidden class of its own, and all reading of it is slow.
+    sequences.at(-1)!.segments.push({ source: sources[source], tokens: zeros(n), ...rest });
   }
   return sequences;
 }
+
+/** One string of each: parsed, every segment would have its own. */
+const sources: Readonly<Record<Source, Source>> = {
+  prompt: "prompt",
+  policy: "policy",
+  observation: "observation",
+  injected: "injected",
+};
 
 const known = new Map<number, readonly number[]>();
 

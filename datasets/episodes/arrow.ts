@@ -41,10 +41,10 @@ const types: Readonly<Record<ColumnKind, (parts: readonly string[]) => DataType>
 };
 
 /** Writes an Arrow IPC file (Feather 2), under a temporary name until it is whole. */
-export function arrowWriter(path: string, parts: readonly string[]): TokenWriter {
+export function arrowWriter(path: string, parts: readonly string[], credited = false): TokenWriter {
   makeFolder(dirname(path));
   const temporary = `${path}.${process.pid}.tmp`;
-  const fields = tokenColumnNames.map((name) => {
+  const fields = tokenColumnNames(credited).map((name) => {
     const column: { kind: ColumnKind; nullable?: true } = tokenColumns[name];
     return new Field(name, types[column.kind](parts), column.nullable ?? false);
   });

@@ -6,6 +6,8 @@ export interface Turn {
   readonly text: string;
   /** An observation without the marks around it: whoever reads it puts its own there. */
   readonly bare?: boolean;
+  /** The policy ended the text itself, also where more was shown after it. */
+  readonly ends?: boolean;
 }
 
 /** One call of a tool in a message, its arguments as JSON text. */
@@ -21,6 +23,8 @@ export interface Message {
   readonly calls?: readonly Call[];
   /** An assistant's message that is shown but not learnt from. Default: it is learnt from. */
   readonly train?: boolean;
+  /** An assistant's message before the last whose text ended itself. */
+  readonly ends?: boolean;
 }
 
 /**
@@ -51,6 +55,8 @@ export interface Ids {
 /** One stored episode, whatever file it stood in. Ids are preferred where the reader has their tokenizer. */
 export interface StoredEpisode {
   readonly id: string;
+  /** Whose conversation it is, in an environment of several seats. */
+  readonly seat?: string;
   readonly question?: string;
   readonly goldenAnswers?: readonly string[];
   /** The answer that the file says was given; null for none. */

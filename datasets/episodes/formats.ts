@@ -21,6 +21,7 @@ const numbers = z.array(z.number());
 const rowRecord = z
   .looseObject({
     question_id: z.union([z.string(), z.int().transform(String)]).optional(),
+    seat: z.string().nullish(),
     question: z.string().nullish(),
     golden_answers: z.array(z.string()).nullish(),
     outcome: z.string().nullish(),
@@ -31,8 +32,19 @@ const rowRecord = z
   })
   .refine(({ tokens, mask }) => tokens.length === mask.length, { path: ["mask"], error: "as long as tokens" })
   .transform(
-    ({ question_id, question, golden_answers, outcome, prediction, tokenizer, tokens, mask }): Parsed => ({
+    ({
+      question_id,
+      seat,
+      question,
+      golden_answers,
+      outcome,
+      prediction,
+      tokenizer,
+      tokens,
+      mask,
+    }): Parsed => ({
       ...(question_id === undefined ? {} : { id: question_id }),
+      ...(seat ? { seat } : {}),
       ...(question ? { question } : {}),
       ...(golden_answers ? { goldenAnswers: golden_answers } : {}),
       ...(outcome ? { outcome } : {}),

@@ -94,6 +94,8 @@ const provenance = z.looseObject({
   layout: z.enum(["plain", "inline", "user"]).nullish(),
   tool_calls: z.boolean().nullish(),
   ended: z.boolean().nullish(),
+  turn_ends: z.array(z.boolean()).nullish(),
+  seat: z.string().nullish(),
 });
 
 const list = z.array(openAiMessage);
@@ -130,6 +132,7 @@ export const chatRecord = z
     const ids = idsOf(row);
     return {
       ...(id === undefined ? {} : { id }),
+      ...(p?.seat ? { seat: p.seat } : {}),
       ...(p?.question ? { question: p.question } : {}),
       ...(p?.golden_answers ? { goldenAnswers: p.golden_answers } : {}),
       ...(p?.outcome ? { outcome: p.outcome } : {}),
@@ -149,8 +152,14 @@ function chatOf(
   p: z.output<typeof provenance> | null | undefined,
 ): Chat {
   const listed = typeof tools === "string" ? parsedList(tools) : tools;
+  let turn = 0;
+  const ends = p?.turn_ends;
   return {
-    messages,
+    messages: ends
+      ? messages.map((each) =>
+          each.role === "assistant" && ends[turn++] === true ? { ...each, ends: true } : each,
+        )
+      : messages,
     ...(listed && listed.length > 0 ? { tools: listed } : {}),
     ...(p?.layout ? { layout: p.layout } : {}),
     ...(p?.ended === false ? { ended: false } : {}),

@@ -15,8 +15,9 @@ export const ownRecord = z
     goldenAnswers: z.array(z.string()).optional(),
     prediction: z.string().nullish(),
     outcome: z.string().optional(),
+    seat: z.string().optional(),
     segments: segments.optional(),
-    sequences: z.array(z.looseObject({ segments })).optional(),
+    sequences: z.array(z.looseObject({ seat: z.string().optional(), segments })).optional(),
   })
   .transform((record, context): StoredEpisode => {
     const turns: readonly Turn[] | undefined =
@@ -32,9 +33,11 @@ export const ownRecord = z
     if (record.sequences && record.sequences.length > 1)
       return missing("sequences", "one sequence (an episode of several is several records)");
     const goldenAnswers = record.goldenAnswers ?? record.task?.goldenAnswers;
+    const seat = record.seat ?? record.sequences?.[0]?.seat;
     return {
       id: given,
       turns,
+      ...(seat === undefined ? {} : { seat }),
       ...(record.question === undefined ? {} : { question: record.question }),
       ...(goldenAnswers ? { goldenAnswers } : {}),
       ...(record.prediction === undefined ? {} : { prediction: record.prediction }),

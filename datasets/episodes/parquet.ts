@@ -44,12 +44,13 @@ const elements: Readonly<Record<ColumnKind, Element>> = {
 };
 
 /** Writes a Parquet file, a row group for each batch, under a temporary name until it is whole. */
-export function parquetWriter(path: string, parts: readonly string[]): TokenWriter {
+export function parquetWriter(path: string, parts: readonly string[], credited = false): TokenWriter {
+  const names = tokenColumnNames(credited);
   makeFolder(dirname(path));
   const temporary = `${path}.${process.pid}.tmp`;
   const schema: SchemaElement[] = [
-    { name: "root", num_children: tokenColumnNames.length },
-    ...tokenColumnNames.flatMap((name) => {
+    { name: "root", num_children: names.length },
+    ...names.flatMap((name) => {
       const column: { kind: ColumnKind; nullable?: true } = tokenColumns[name];
       return elements[column.kind](name, column.nullable ? "OPTIONAL" : "REQUIRED", parts);
     }),
@@ -62,7 +63,7 @@ export function parquetWriter(path: string, parts: readonly string[]): TokenWrit
   });
   return {
     async write(rows) {
-      const columnData = tokenColumnNames.map((name) => ({
+      const columnData = names.map((name) => ({
         name,
         data: rows.map((row) => valueIn(row, name, parts)),
       }));

@@ -34,6 +34,11 @@ export interface TokenRow {
   readonly mask: readonly number[]; // [T]
   /** log π of each token as it was sampled, at `temperature`; 0 where mask is 0. */
   readonly logprobs: readonly number[]; // [T]
+  /**
+   * Of each token, where the run's turns have advantages of their own; 0 where mask is 0, empty where the group was not
+   * trained on. A column of such runs alone.
+   */
+  readonly advantages?: readonly number[]; // [T]
 }
 
 /** How a column is stored. `parts` is a struct with one nullable float64 for each reward part of the run. */
@@ -78,9 +83,12 @@ export const tokenColumns = {
   tokens: { kind: "list<int32>" },
   mask: { kind: "list<int32>" },
   logprobs: { kind: "list<float32>" },
+  advantages: { kind: "list<float32>" },
 } as const satisfies Record<keyof TokenRow, Column>;
 
-export const tokenColumnNames = Object.keys(tokenColumns) as (keyof TokenRow)[];
+/** Columns in the promised order; `credited`: of a run whose turns have advantages of their own. */
+export const tokenColumnNames = (credited = false): (keyof TokenRow)[] =>
+  (Object.keys(tokenColumns) as (keyof TokenRow)[]).filter((name) => credited || name !== "advantages");
 
 /** What is written into the file's own metadata under `forager`. */
 export const tokenSchemaName = "forager-rl@1";

@@ -2,6 +2,7 @@ import { ConfigError } from "../../core/errors.ts";
 import { type Rng, rng } from "../../core/rng.ts";
 import type { TaskSource } from "../batch.ts";
 import { type Curriculum, drawHops, type HopMix, uniformMix } from "../curriculum.ts";
+import { unguided } from "../guide.ts";
 import type { Task } from "../task.ts";
 import type { Split, World } from "../world.ts";
 
@@ -33,8 +34,10 @@ export interface WorldStream {
 /** An endless source: every step and every refill draws its own questions. Repeats over steps are by chance alone. */
 export function worldSource({ world, split, curriculum, seed }: WorldStream): TaskSource {
   return {
-    batch: (step, size, refill = 0) =>
-      drawTasks(world, split, curriculum(step), size, rng(seed, "world stream", split, step, refill)),
+    batch: (step, size, refill = 0, { harder } = unguided) => {
+      const mix = curriculum(step, harder);
+      return drawTasks(world, split, mix, size, rng(seed, "world stream", split, step, refill));
+    },
   };
 }
 

@@ -34,7 +34,8 @@ export function answerFigures(
     }),
     {
       ...{ id: "exact-match-by-hops-training", title: "By hops: training", ...share },
-      caption: "Episodes of training. Runs store no spread by hops, so there are no bands.",
+      caption:
+        "Episodes of training, by the hops of their questions. Bands are 95 % Wilson intervals with the question as the unit; a step with fewer than two such questions has none.",
       curves: training.byHops,
     },
   ];

@@ -4,6 +4,8 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { DataError } from "../../core/errors.ts";
 import type { RunNumbers } from "../../track/run-numbers.ts";
+import { sampledTokens } from "../../track/sampled-tokens.ts";
+import { cacheValidity } from "./cache-validity.ts";
 import { duration } from "./format.ts";
 import type { Report } from "./report.ts";
 import { isEvaluation, readJson } from "./stored-evaluations.ts";
@@ -17,8 +19,26 @@ const configShape = z.looseObject({
   model: z.looseObject({ path: text, training: text }).optional(),
   search: z.looseObject({ engine: text, index: text }).optional(),
   env: z.looseObject({ name: text, maxTurns: whole, topK: whole }).optional(),
-  rollout: z.looseObject({ tasksPerStep: whole, groupSize: whole, temperature: whole }).optional(),
-  reward: z.looseObject({ preset: text, normalizer: text, extraction: text }).optional(),
+  rollout: z
+    .looseObject({ tasksPerStep: whole, groupSize: whole, temperature: whole, finalTemperature: whole })
+    .optional(),
+  reward: z
+    .looseObject({
+      ...{ preset: text, normalizer: text, extraction: text },
+      hacks: z.record(z.string(), z.looseObject({ threshold: whole, action: text })).optional(),
+    })
+    .optional(),
+  eval: z
+    .looseObject({
+      prices: z
+        .looseObject({
+          currency: z.string(),
+          promptPerMillionTokens: z.number(),
+          completionPerMillionTokens: z.number(),
+        })
+        .optional(),
+    })
+    .optional(),
   rl: z.looseObject({ preset: text, steps: whole, updatesPerStep: whole, aggregation: text }).optional(),
 });
 
@@ -74,14 +94,14 @@ export function readCircumstances(folder: string): Circumstances {
 export function runFacts({ config, meta, summary, baseModel }: Circumstances, run: RunNumbers): Fact[] {
   const rl = run.steps.filter(({ phase }) => phase === "rl");
   const total = (metric: string) => rl.reduce((n, { metrics }) => n + (metrics[metric] ?? 0), 0);
-  const tokens = rl.reduce((n, { metrics: m }) => n + (m.policy_tokens ?? 0) * (m.episodes ?? 0), 0);
+  const tokens = sampledTokens(rl);
   const seconds = summary.seconds ?? run.steps.at(-1)?.metrics.seconds_total;
   return [
     fact("base model", words(baseModel ?? "a new one of the config's own", config.model?.training)),
     fact("training steps", count(rl.at(-1)?.step, config.rl?.steps)),
     fact("warm-up steps", run.steps.filter(({ phase }) => phase === "sft").length || undefined),
     fact("episodes", total("episodes") || undefined),
-    fact("policy tokens", Math.round(tokens) || undefined),
+    fact("sampled tokens", tokens || undefined),
     fact("wall time", seconds === undefined ? undefined : duration(seconds)),
     ...configFacts(config),
     fact("seed", config.run?.seed),
@@ -93,6 +113,14 @@ export function runFacts({ config, meta, summary, baseModel }: Circumstances, ru
     fact("weights sha256", summary.weightsSha256 || undefined),
   ].flat();
 }
+
+/** What the account of a team needs beside the run's numbers. */
+export const teamCircumstances = (folder: string, { config, summary }: Circumstances) => ({
+  rules: config.reward?.hacks,
+  prices: config.eval?.prices,
+  seconds: summary.seconds,
+  cache: cacheValidity(folder),
+});
 
 /** Of evaluations: what `forager eval` left beside them, or the run that they stand in. */
 export function evaluationFacts(folder: string): Fact[] {
@@ -122,7 +150,8 @@ function configFacts({ env, search, rollout, reward, rl }: Config): Fact[] {
       words(
         rollout?.tasksPerStep && `${rollout.tasksPerStep} questions a step`,
         rollout?.groupSize && `${rollout.groupSize} episodes each`,
-        rollout?.temperature !== undefined && `temperature ${rollout.temperature}`,
+        rollout?.temperature !== undefined &&
+          `temperature ${[rollout.temperature, rollout.finalTemperature].filter((t) => t !== undefined).join(" to ")}`,
       ),
     ),
   ].flat();

@@ -1,9 +1,10 @@
 import type { EvalResult } from "../evaluate.ts";
 import { describe, figureRows } from "./figure-words.ts";
 import { type Html, html } from "./html.ts";
-import { type IntervalRow, intervalChart, intervalHeight } from "./interval-chart.ts";
+import { differenceChart, type IntervalRow, intervalChart, intervalHeight } from "./interval-chart.ts";
 import { lineChart, looksOf, marker, type Size } from "./line-chart.ts";
 import type { Figure, ReportedComparison } from "./report.ts";
+import type { ResultChart } from "./result.ts";
 import { stackChart } from "./stack-chart.ts";
 import { type Cell, sliceRows, type Table } from "./tables.ts";
 
@@ -58,16 +59,26 @@ export function slicesFigure(results: readonly EvalResult[]): Html {
   );
 }
 
-function intervalFigure(title: string, rows: readonly IntervalRow[], names: readonly string[]): Html {
+/** What the result of an ablation or of search's value is, at a glance. */
+export function resultFigure({ title, rows, names, differences, what }: ResultChart): Html {
+  return intervalFigure(title, rows, names, { what, draw: differences ? differenceChart : intervalChart });
+}
+
+function intervalFigure(
+  title: string,
+  rows: readonly IntervalRow[],
+  names: readonly string[],
+  { what, draw } = { what: "exact match by slice of the questions", draw: intervalChart },
+): Html {
   const size: Size = { width: 360, height: intervalHeight(rows) };
-  const alt = `Chart of exact match with 95 % intervals, ${title}: ${names.join(" and ")}, by slice of the questions. The table after it has the numbers.`;
+  const alt = `Chart of ${what} with 95 % intervals, ${title}: ${names.join(" and ")}. The table after it has the numbers.`;
   return html`<figure class="small"><h3>${title}</h3>
 ${legend(
   names,
   "mark",
   names.map((_, i) => i),
 )}
-${svg(intervalChart(rows, names, size.width), size, alt, "")}
+${svg(draw(rows, names, size.width), size, alt, "")}
 </figure>`;
 }
 

@@ -3,7 +3,7 @@ import type { Figure } from "./report.ts";
 import { cell, type Table } from "./tables.ts";
 
 /** The numbers behind a figure, a row a step. @param most rows */
-export function figureRows({ title, curves }: Figure, most: number): Table {
+export function figureRows({ title, curves, axis = "step" }: Figure, most: number): Table {
   const steps = [...new Set(curves.flatMap(({ points }) => points.map(({ step }) => step)))].sort(
     (a, b) => a - b,
   );
@@ -19,7 +19,7 @@ export function figureRows({ title, curves }: Figure, most: number): Table {
   const shown = steps.filter((step) => kept.has(step));
   return {
     caption: title,
-    head: ["step", ...curves.map(({ name }) => name)],
+    head: [axis, ...curves.map(({ name }) => name)],
     rows: shown.map((step) => [
       cell(`${step}`),
       ...at.map((points) => {
@@ -39,14 +39,14 @@ export function figureRows({ title, curves }: Figure, most: number): Table {
 }
 
 /** In words, for who does not see the figure. */
-export function describe({ title, curves, form }: Figure): string {
+export function describe({ title, curves, form, axis = "step" }: Figure): string {
   const said = curves.map(({ name, points }) => {
     const [first, last] = [points[0], points.at(-1)];
     if (!first || !last) return `${name}: nothing`;
-    if (first === last) return `${name}: ${compact(first.value)} at step ${first.step}`;
+    if (first === last) return `${name}: ${compact(first.value)} at ${axis} ${first.step}`;
     const values = points.map(({ value }) => value);
     const [low, high] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
-    return `${name}: ${compact(first.value)} at step ${first.step}, ${compact(last.value)} at step ${last.step}, between ${compact(low)} and ${compact(high)}`;
+    return `${name}: ${compact(first.value)} at ${axis} ${first.step}, ${compact(last.value)} at ${axis} ${last.step}, between ${compact(low)} and ${compact(high)}`;
   });
-  return `${form === "stack" ? "Columns" : "Chart"} of ${title.toLowerCase()} over training steps. ${said.join(". ")}.`;
+  return `${form === "stack" ? "Columns" : "Chart"} of ${title.toLowerCase()} over ${axis === "step" ? "training steps" : axis}. ${said.join(". ")}.`;
 }

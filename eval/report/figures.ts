@@ -4,9 +4,10 @@ import { type Measure, trainingCurves } from "./curves.ts";
 import { answerFigures, hopsWord, searchPoints } from "./evaluation-figures.ts";
 import type { Curve, Figure, GroupCount, Point } from "./report.ts";
 import type { StoredEvaluation } from "./stored-evaluations.ts";
+import { teamRows } from "./team-figures.ts";
 
 /** One figure of training as a row: what it shows, and of which metrics. */
-interface Row extends Pick<Figure, "id" | "section" | "title" | "caption"> {
+export interface FigureRow extends Pick<Figure, "id" | "section" | "title" | "caption"> {
   readonly range?: Figure["range"];
   readonly form?: Figure["form"];
   readonly measures: readonly Measure[];
@@ -16,7 +17,7 @@ const bands = "Bands are 95 % intervals with the question as the unit.";
 const noBands = "Means over tokens or updates: runs store no spread of them, so there are no bands.";
 const plain = (name: string, metric: string): Measure => ({ name, metric });
 
-const rows: readonly Row[] = [
+const rows: readonly FigureRow[] = [
   {
     id: "reward",
     section: "reward",
@@ -116,13 +117,21 @@ export function runFigures(run: RunNumbers, evaluations: readonly StoredEvaluati
     const part = metric.slice("reward/".length);
     return { name: part, metric, part, of: (episode) => episode.parts[part] };
   });
-  const hops = (prefix: string) =>
-    after(prefix).map((metric) => plain(hopsWord(metric.slice(prefix.length)), metric));
-  const [emHops, searchHops] = [hops("em/hops_"), hops("searches/hops_")];
+  const hops = (prefix: string, of: NonNullable<Measure["of"]>) =>
+    after(prefix).map((metric): Measure => {
+      const own = metric.slice(prefix.length);
+      return {
+        ...{ name: hopsWord(own), metric },
+        of: (episode) => (String(episode.hops) === own ? of(episode) : undefined),
+      };
+    });
+  const emHops = hops("em/hops_", ({ parts }) => parts.exactMatch);
+  const searchHops = hops("searches/hops_", ({ searches }) => searches);
   const em: Measure = { name: "training", metric: "em", of: (e) => e.parts.exactMatch };
+  const drawn = [...rows, ...teamRows(names)];
   const curves = trainingCurves(run, [
     ...new Map(
-      [em, ...rows.flatMap(({ measures }) => measures), ...parts, ...emHops, ...searchHops].map((m) => [
+      [em, ...drawn.flatMap(({ measures }) => measures), ...parts, ...emHops, ...searchHops].map((m) => [
         m.metric,
         m,
       ]),
@@ -131,7 +140,7 @@ export function runFigures(run: RunNumbers, evaluations: readonly StoredEvaluati
   const of = (measures: readonly Measure[]) => measures.flatMap(({ metric }) => curves.get(metric) ?? []);
   const figures: Figure[] = [
     ...answerFigures(evaluations, { all: of([em]), byHops: of(emHops) }),
-    ...rows.map(
+    ...drawn.map(
       ({ measures, ...row }): Figure => ({ range: "free", form: "curves", ...row, curves: of(measures) }),
     ),
     ...parts.map(
@@ -150,7 +159,7 @@ export function runFigures(run: RunNumbers, evaluations: readonly StoredEvaluati
         range: "free",
       },
       caption:
-        "Searches an episode. Lines: training (no spread is stored by hops). Points: evaluations, 95 % intervals over questions.",
+        "Searches an episode. Lines: training. Points: evaluations. Bands and bars are 95 % intervals with the question as the unit.",
       curves: [...of(searchHops), ...searchPoints(evaluations)],
     },
     { ...outcomes(run, after("outcome/")) },
@@ -194,6 +203,7 @@ const verdicts: Readonly<Record<string, string>> = {
   tie: "no spread for another reason",
   tooFew: "fewer than two members were left",
   stale: "sampled by a version that was too old",
+  hack: "members that a hack detector took out of their group",
 };
 
 /** Over the whole run, in the order above. */

@@ -8,7 +8,9 @@ import { csvHead, reportCsv } from "./csv.ts";
 import { reportFormats } from "./formats.ts";
 import { gatherReport } from "./gather.ts";
 import { escapeMarkdown, reportMarkdown } from "./markdown.ts";
+import { reportPage } from "./page.ts";
 import type { Report } from "./report.ts";
+import { parseResult } from "./stored-evaluations.ts";
 import { toyRecords, writeEvaluation, writeToyRun } from "./testing.ts";
 
 let folder = "";
@@ -156,4 +158,28 @@ test("every form begins with the mark by which it is known", () => {
 
 test("JSON is the whole report", () => {
   expect(JSON.parse(reportFormats.json.render(report))).toEqual(JSON.parse(JSON.stringify(report)));
+});
+
+test("k samples and cost are told where they are there, in every form; a stored result keeps them", () => {
+  const [first] = report.evaluations;
+  if (!first) throw new Error("an evaluation");
+  const samples = {
+    ...first,
+    atK: { 2: { n: 4, avg: 0.5, pass: 0.625, all: 0.375, maj: 0.51 } },
+    recall: { n: 3, mean: 0.75, all: 0.25 },
+    cost: { currency: "USD", total: 1.5, perQuestion: 0.005 },
+  };
+  expect(parseResult(JSON.parse(JSON.stringify(samples)), "x")).toMatchObject({ cost: samples.cost });
+  const whole = { ...report, evaluations: [samples] };
+  const markdown = reportMarkdown(whole);
+  expect(markdown).toContain("| avg@k | pass@k | pass^k | maj@k |");
+  expect(markdown).toContain("| 2 | 4 | 0.500 | 0.625 | 0.375 | 0.510 |");
+  expect(markdown).toContain("1.50 USD 0.0050 a question");
+  const page = reportPage(whole);
+  for (const text of ["pass^k", "1.50 USD", "0.0050 a question"]) expect(page).toContain(text);
+  const csv = reportCsv(whole);
+  expect(csv).toContain(`cost USD,${samples.step},${samples.n},1.5`);
+  expect(csv).toContain(`all of them found,${samples.step},3,0.25`);
+  expect(reportMarkdown(report)).not.toMatch(/cost|avg@k/);
+  expect(reportPage(report)).not.toContain("a question</");
 });

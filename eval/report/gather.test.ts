@@ -26,7 +26,10 @@ describe("a finished run", () => {
   let report: Report;
   beforeAll(() => {
     run = mkdtempSync(join(tmpdir(), "forager-report-"));
-    made = writeToyRun(run, { alarm: "grad_norm 12: the gradient norm is 10 or more" });
+    made = writeToyRun(run, {
+      alarm: "grad_norm 12: the gradient norm is 10 or more",
+      intervention: "stableRestart: format failures jumped",
+    });
     report = gatherReport(run);
   });
   afterAll(() => rmSync(run, { recursive: true, force: true }));
@@ -105,9 +108,10 @@ describe("a finished run", () => {
     expect(readFileSync(join(run, "run.db")).equals(bytes)).toBe(true);
   });
 
-  test("alarms of one subject are one", () => {
+  test("alarms of one subject are one; an intervention stands by itself", () => {
     expect(report.alarms).toEqual([
       { text: "grad_norm 12: the gradient norm is 10 or more", steps: 2, first: 1, last: 2 },
+      { text: "intervention stableRestart: format failures jumped", steps: 1, first: 2, last: 2 },
     ]);
   });
 });

@@ -5,21 +5,25 @@ import { openRunNumbers, type RunNumbers } from "../../track/run-numbers.ts";
 import { compareResults } from "../table.ts";
 import { answerFigures, series } from "./evaluation-figures.ts";
 import { beforeAndAfter, flipsOf, rightAndWrong } from "./example.ts";
-import { evaluationFacts, readCircumstances, runFacts } from "./facts.ts";
+import { evaluationFacts, readCircumstances, runFacts, teamCircumstances } from "./facts.ts";
 import { groupCounts, runFigures } from "./figures.ts";
 import { headlineOf } from "./headline.ts";
 import type { Alarm, Example, Report, ReportedComparison, ReportedEvaluation } from "./report.ts";
 import { isEvaluation, parseResult, type StoredEvaluation, storedEvaluations } from "./stored-evaluations.ts";
+import { storedResult } from "./stored-results.ts";
+import { teamReport } from "./team-report.ts";
 
 /**
- * Everything there is to report of a run folder, of the folder of one evaluation, or of a folder of evaluations
- * (`forager eval --out`, a run's evals/). Reads only; also a run that is in training, or was killed.
+ * Everything there is to report of a run folder, of the folder of one evaluation, of a folder of evaluations
+ * (`forager eval --out`, a run's evals/), or of what `forager ablate` or `forager search-value` wrote. Reads only; also a run that is in training, or was killed.
  * @throws DataError for a path that is none of them, and for damaged files; CheckpointError for a damaged run
  */
 export function gatherReport(path: string): Report {
   if (!existsSync(path) || !statSync(path).isDirectory())
     throw notReportable(path, existsSync(path) ? "a file" : "nothing is there");
   if (existsSync(join(path, "run.db")) || existsSync(join(path, "meta.json"))) return ofRun(path);
+  const result = storedResult(path);
+  if (result) return result;
   const evaluations = storedEvaluations(path);
   if (evaluations.length === 0)
     throw notReportable(
@@ -34,8 +38,9 @@ function notReportable(where: string, got: string): DataError {
     what: "there is nothing to report on",
     where,
     got,
-    expected: "a run folder (with run.db), or an evaluation's (with records.jsonl, or folders that have it)",
-    next: "Give the folder that `forager train` or `forager eval` printed.",
+    expected:
+      "a run folder (with run.db), an evaluation's (with records.jsonl, or folders that have it), an ablation's (with ablation.json) or one of search-value (with search-value.json)",
+    next: "Give the folder that `forager train`, `eval`, `ablate` or `search-value` printed.",
   });
 }
 
@@ -54,6 +59,7 @@ function ofRun(path: string): Report {
     const steps = run.steps.filter(({ phase }) => phase === "rl").at(-1)?.step ?? 0;
     const compared = comparisons(evaluations);
     const example = exampleOf(evaluations);
+    const team = teamReport(run, teamCircumstances(path, circumstances));
     return {
       format: "forager-report",
       kind: "run",
@@ -65,8 +71,9 @@ function ofRun(path: string): Report {
       evaluations: evaluations.map(reported),
       figures: runFigures(run, evaluations),
       groups: groupCounts(run),
+      ...(team ? { team } : {}),
       ...(example ? { example } : {}),
-      alarms: alarmsOf(run),
+      alarms: [...alarmsOf(run), ...interventionsOf(run)],
       ...(baseModel === undefined ? {} : { baseModel }),
     };
   } finally {
@@ -174,3 +181,10 @@ function alarmsOf(run: RunNumbers): Alarm[] {
   }
   return [...found.values()];
 }
+
+/** What the run did by itself, with the numbers it did it on. */
+const interventionsOf = (run: RunNumbers): Alarm[] =>
+  run.events("intervention").map(({ step, data }) => {
+    const text = `intervention ${(data as { says: string }).says}`;
+    return { text, steps: 1, first: step, last: step };
+  });

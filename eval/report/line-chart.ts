@@ -19,15 +19,15 @@ const mostHits = 150;
 
 /** Curves over steps: lines with bands, points with error bars, a title on each point for a pointer. */
 export function lineChart(figure: Figure, size: Size): Html {
-  const { curves } = figure;
+  const { curves, axis = "step" } = figure;
   const { x, y } = axesOf(figure, size);
   const dodge = dodges(curves);
   const look = looksOf(curves);
-  return html`${frame(x, y, size)}${curves.map((curve, i) => band(curve, look[i] as number, x, y))}${curves.map(
+  return html`${frame(x, y, size, axis)}${curves.map((curve, i) => band(curve, look[i] as number, x, y))}${curves.map(
     (curve, i) =>
       curve.kind === "line"
-        ? line(curve, look[i] as number, x, y)
-        : measured(curve, look[i] as number, x, y, dodge[i] as number),
+        ? line(curve, look[i] as number, x, y, axis)
+        : measured(curve, look[i] as number, x, y, dodge[i] as number, axis),
   )}`;
 }
 
@@ -48,7 +48,7 @@ function axesOf({ curves, range }: Figure, { width, height }: Size): { x: Scale;
 }
 
 /** Grid, ticks and the name of the horizontal axis. */
-export function frame(x: Scale, y: Scale, { width, height }: Size): Html {
+export function frame(x: Scale, y: Scale, { width, height }: Size, axis = "step"): Html {
   const bottom = height - margin.bottom;
   const right = width - margin.right;
   return html`${y.ticks.map((tick) => {
@@ -57,7 +57,7 @@ export function frame(x: Scale, y: Scale, { width, height }: Size): Html {
   })}${x.ticks.map((tick) => {
     const at = px(x.at(tick));
     return html`<path class="axis" d="M${at} ${bottom}v4"/><text class="tick middle" x="${at}" y="${bottom + 16}">${x.text(tick)}</text>`;
-  })}<path class="axis" d="M${margin.left} ${bottom}H${right}"/><text class="tick end" x="${right}" y="${height - 4}">step</text>`;
+  })}<path class="axis" d="M${margin.left} ${bottom}H${right}"/><text class="tick end" x="${right}" y="${height - 4}">${axis}</text>`;
 }
 
 /** The intervals of a line, one shape for each stretch of steps that has them. */
@@ -77,21 +77,21 @@ function band({ kind, points }: Curve, i: number, x: Scale, y: Scale): Html | fa
   })}`;
 }
 
-function line({ name, points }: Curve, i: number, x: Scale, y: Scale): Html {
+function line({ name, points }: Curve, i: number, x: Scale, y: Scale, axis: string): Html {
   const path = points.map(({ step, value }) => `${px(x.at(step))} ${px(y.at(value))}`).join("L");
   const only =
     points.length === 1 && points[0] ? marker(x.at(points[0].step), y.at(points[0].value), i) : false;
   return html`<path class="line s${i}" d="M${path}"/>${only}${thin(points, mostHits).map((point) =>
-    hit(x.at(point.step), y.at(point.value), titleOf(name, point)),
+    hit(x.at(point.step), y.at(point.value), titleOf(name, point, axis)),
   )}`;
 }
 
-function measured({ name, points }: Curve, i: number, x: Scale, y: Scale, dodge: number): Html {
+function measured({ name, points }: Curve, i: number, x: Scale, y: Scale, dodge: number, axis: string): Html {
   const at = ({ step }: Point) => x.at(step) + dodge;
   const path = points.map((point) => `${px(at(point))} ${px(y.at(point.value))}`).join("L");
   return html`<path class="line thin s${i}" d="M${path}"/>${points.map(
     (point) =>
-      html`${bar(point, i, at(point), y)}${marker(at(point), y.at(point.value), i)}${hit(at(point), y.at(point.value), titleOf(name, point))}`,
+      html`${bar(point, i, at(point), y)}${marker(at(point), y.at(point.value), i)}${hit(at(point), y.at(point.value), titleOf(name, point, axis))}`,
   )}`;
 }
 
@@ -134,9 +134,9 @@ export const marker = (x: number, y: number, i: number): Html =>
 export const hit = (x: number, y: number, title: string): Html =>
   html`<circle class="hit" cx="${px(x)}" cy="${px(y)}" r="8"><title>${title}</title></circle>`;
 
-export function titleOf(name: string, { step, value, low, high, n }: Point): string {
+export function titleOf(name: string, { step, value, low, high, n }: Point, axis = "step"): string {
   const interval = low === undefined || high === undefined ? "" : ` [${compact(low)}, ${compact(high)}]`;
-  return `${name}, step ${step}: ${compact(value)}${interval}${n === undefined ? "" : `, n ${n}`}`;
+  return `${name}, ${axis} ${step}: ${compact(value)}${interval}${n === undefined ? "" : `, n ${n}`}`;
 }
 
 /** A coordinate: a tenth of a unit is finer than any screen. */

@@ -4,16 +4,19 @@ import { latest } from "./evaluation-figures.ts";
 import { figureRows } from "./figure-words.ts";
 import { count } from "./format.ts";
 import { invisible } from "./html.ts";
-import { type Example, type Report, sections } from "./report.ts";
+import { type Example, type Report, reportKinds, sections } from "./report.ts";
+import { cellTables, resultsOf, resultTitle } from "./result.ts";
 import {
   type Cell,
   comparisonNotes,
   comparisonRows,
   evaluationRows,
   groupRows,
+  sampleTable,
   sliceTable,
   type Table,
 } from "./tables.ts";
+import { teamTables } from "./team-tables.ts";
 
 /** Steps of a curve that the page has; JSON and CSV have all. */
 const mostRows = 12;
@@ -22,9 +25,10 @@ const mostRows = 12;
 export function reportMarkdown(report: Report): string {
   const { name, kind, partial, headline, comparisons, evaluations, groups, figures, example, facts, alarms } =
     report;
+  const samples = sampleTable(evaluations);
   const by = (section: keyof typeof sections) => figures.filter((figure) => figure.section === section);
   const blocks: (string | false)[] = [
-    `# ${escapeMarkdown(name)}: ${kind === "run" ? "training run" : "evaluation"}`,
+    `# ${escapeMarkdown(name)}: ${reportKinds[kind]}`,
     partial.length > 0 && `> **Partial.** ${escapeMarkdown(partial.join("; "))}.`,
     escapeMarkdown(headline.join(" ")),
     alarms.length > 0 &&
@@ -34,6 +38,12 @@ export function reportMarkdown(report: Report): string {
         ),
         "Alarms",
       ),
+    ...resultsOf(report).flatMap(({ table, notes }, i) => [
+      i === 0 && `## ${resultTitle(report)}`,
+      tableMarkdown(table),
+      notes.length > 0 && list(notes),
+    ]),
+    ...cellTables(report).flatMap((table, i) => [i === 0 && "## The cells", tableMarkdown(table)]),
     ...(comparisons.length > 0
       ? [
           "## Before and after",
@@ -47,11 +57,14 @@ export function reportMarkdown(report: Report): string {
           tableMarkdown(sliceTable(results)),
         ])),
     ...(evaluations.length > 0 ? ["## Evaluations", tableMarkdown(evaluationRows(evaluations))] : []),
+    samples !== undefined && tableMarkdown(samples),
     ...Object.entries(sections).flatMap(([section, title]) => {
       const own = by(section as keyof typeof sections);
-      if (own.length === 0) return [];
+      const tables = section === "team" && report.team ? teamTables(report.team) : [];
+      if (own.length + tables.length === 0) return [];
       return [
         `## ${title}`,
+        ...tables.map(tableMarkdown),
         ...own.flatMap((figure) => [
           tableMarkdown(figureRows(figure, mostRows)),
           escapeMarkdown(figure.caption),

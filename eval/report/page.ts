@@ -1,9 +1,10 @@
 import { exampleHtml } from "./episode-html.ts";
 import { latest } from "./evaluation-figures.ts";
-import { comparisonFigure, figureHtml, slicesFigure, tableHtml } from "./figure-html.ts";
+import { comparisonFigure, figureHtml, resultFigure, slicesFigure, tableHtml } from "./figure-html.ts";
 import { decimal, percent, signed } from "./format.ts";
 import { Html, html } from "./html.ts";
-import { type Report, sections } from "./report.ts";
+import { type Report, reportKinds, sections } from "./report.ts";
+import { cellTables, resultsOf, resultTitle } from "./result.ts";
 import { style } from "./style.ts";
 import {
   comparisonNotes,
@@ -11,15 +12,17 @@ import {
   evaluationRows,
   groupRows,
   outcomeTable,
+  sampleTable,
   sliceTable,
 } from "./tables.ts";
+import { teamTables } from "./team-tables.ts";
 
 /** First line of every page that we wrote. */
 export const pageMark = "<!doctype html><!-- forager report -->";
 
 /** The report as one page that asks for nothing: no script, no font, no image, and a policy that forbids them. */
 export function reportPage(report: Report): string {
-  const title = `${report.name}: ${report.kind === "run" ? "training run" : "evaluation"}`;
+  const title = `${report.name}: ${reportKinds[report.kind]}`;
   const page = html`<html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'">
@@ -77,6 +80,12 @@ function tiles({ comparisons, facts, groups }: Report): Html | false {
 /** The sections that there is something for: id and name, then what is in it. */
 function contents(report: Report): [readonly [id: string, name: string], Html][] {
   const all: [readonly [string, string], Html | undefined][] = [
+    [["result", resultTitle(report)], results(report)],
+    [["cells", "The cells"], cells(report)],
+    ...(["searches", "curves"] as const).map((name): [readonly [string, string], Html | undefined] => [
+      [name, sections[name]],
+      figures(report, name),
+    ]),
     [["answers", "Exact match"], answers(report)],
     [["comparison", comparisonTitle(report)], compared(report)],
     ...(["reward", "signal", "behaviour"] as const).map(
@@ -85,6 +94,7 @@ function contents(report: Report): [readonly [id: string, name: string], Html][]
         figures(report, name),
       ],
     ),
+    [["team", sections.team], team(report)],
     [["episodes", report.example?.title ?? ""], report.example && exampleHtml(report.example)],
     [["evaluations", "Evaluations"], evaluations(report)],
     ...(["optimiser", "warmUp"] as const).map((name): [readonly [string, string], Html | undefined] => [
@@ -97,6 +107,25 @@ function contents(report: Report): [readonly [id: string, name: string], Html][]
     readonly [string, string],
     Html,
   ][];
+}
+
+function results(report: Report): Html | undefined {
+  const all = resultsOf(report);
+  if (all.length === 0) return undefined;
+  return html`${heading("result", resultTitle(report))}${all.map(({ chart, table, notes }) => {
+    const said = notes.map((note) => html`<p class="note">${note}</p>`);
+    // A table of many columns has the page's width to itself.
+    if (chart && table.head.length > 9)
+      return html`<div class="pair">${resultFigure(chart)}<div class="card">${said}</div></div><div class="card">${tableHtml(table)}</div>`;
+    const card = html`<div class="card">${tableHtml(table)}${said}</div>`;
+    return chart ? html`<div class="pair">${resultFigure(chart)}${card}</div>` : card;
+  })}`;
+}
+
+function cells(report: Report): Html | undefined {
+  const tables = cellTables(report);
+  if (tables.length === 0) return undefined;
+  return html`${heading("cells", "The cells")}<div class="card text">${tables.map(tableHtml)}</div>`;
 }
 
 const heading = (id: string, name: string) => html`<h2 id="${id}">${name}</h2>`;
@@ -137,9 +166,19 @@ function figures({ figures, groups }: Report, name: keyof typeof sections): Html
   }</div>`;
 }
 
+function team(report: Report): Html | undefined {
+  if (!report.team) return undefined;
+  const [roles, drivers, ...others] = teamTables(report.team);
+  const own = report.figures.filter(({ section }) => section === "team");
+  return html`${heading("team", sections.team)}<div class="pair">${[roles, drivers].map(
+    (table) => table && html`<div class="card">${tableHtml(table)}</div>`,
+  )}</div>${others.map((table) => html`<div class="${table.head[1] === "learn" ? "card text below" : "card below"}">${tableHtml(table)}</div>`)}<div class="grid-of">${own.map((each) => figureHtml(each))}</div>`;
+}
+
 function evaluations({ evaluations: results }: Report): Html | undefined {
   if (results.length === 0) return undefined;
-  return html`${heading("evaluations", "Evaluations")}<div class="card">${tableHtml(evaluationRows(results))}${tableHtml(outcomeTable(results))}</div>`;
+  const samples = sampleTable(results);
+  return html`${heading("evaluations", "Evaluations")}<div class="card">${tableHtml(evaluationRows(results))}${samples && tableHtml(samples)}${tableHtml(outcomeTable(results))}</div>`;
 }
 
 function made({ facts }: Report): Html | undefined {

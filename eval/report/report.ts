@@ -1,12 +1,15 @@
+import type { AblationReport } from "../ablation-table.ts";
 import type { EvalResult } from "../evaluate.ts";
+import type { SearchValue } from "../search-value.ts";
 import type { Comparison } from "../table.ts";
 import type { Interval, Rate } from "../wilson.ts";
+import type { ReportedTeam } from "./team-report.ts";
 
 /** A value at a step, with its 95 % interval where one can be given. */
 export interface Point extends Partial<Interval> {
   readonly step: number;
   readonly value: number;
-  /** What the interval counts: groups of a training step, questions of an evaluation. */
+  /** What the interval counts: groups of a training step, questions of an evaluation, seeds of an ablation's cell. */
   readonly n?: number;
 }
 
@@ -21,10 +24,13 @@ export interface Curve {
 
 /** Sections of the report, in order. */
 export const sections = {
+  searches: "Searches and budgets",
+  curves: "Learning curves",
   answers: "Exact match",
   reward: "Reward and its parts",
   signal: "Groups with and without signal",
   behaviour: "What the policy does",
+  team: "Team",
   optimiser: "The updates",
   warmUp: "Warm-up",
 } as const;
@@ -41,6 +47,8 @@ export interface Figure {
   readonly range: "share" | "free";
   /** `stack`: the curves are shares of one whole, drawn on top of each other. */
   readonly form: "curves" | "stack";
+  /** What `step` of its points counts, where that is not updates: "searches answered". */
+  readonly axis?: string;
   readonly curves: readonly Curve[];
 }
 
@@ -99,10 +107,26 @@ export interface Alarm {
   readonly last: number;
 }
 
+/** What `forager search-value` measured on one benchmark in one mode. */
+export interface MeasuredSearch {
+  readonly title: string;
+  readonly benchmark: string;
+  readonly mode: string;
+  readonly value: SearchValue;
+}
+
+/** What a report may be of, in words. */
+export const reportKinds = {
+  run: "training run",
+  evaluation: "evaluation",
+  ablation: "ablation",
+  "search-value": "value of search",
+} as const;
+
 /** Everything a report says, in data: each format is a rendering of this. The same run gives the same report. */
 export interface Report {
   readonly format: "forager-report";
-  readonly kind: "run" | "evaluation";
+  readonly kind: keyof typeof reportKinds;
   readonly name: string;
   /** Why it is not the whole; empty for a run or evaluation that is finished. */
   readonly partial: readonly string[];
@@ -114,8 +138,14 @@ export interface Report {
   readonly evaluations: readonly ReportedEvaluation[];
   readonly figures: readonly Figure[];
   readonly groups: readonly GroupCount[];
+  /** Where a team played: tokens and calls by role, what the bill is made of, hacks, stages. Curves are among the figures. */
+  readonly team?: ReportedTeam;
   readonly example?: Example;
   readonly alarms: readonly Alarm[];
+  /** Of an ablation: every cell against the base. Its curves are among the figures. */
+  readonly ablation?: Omit<AblationReport, "curves">;
+  /** Of `forager search-value`: one for each benchmark and mode. */
+  readonly searchValue?: readonly MeasuredSearch[];
   /** Name of the base model's folder, where there is one. */
   readonly baseModel?: string;
 }

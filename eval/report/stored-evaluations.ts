@@ -34,6 +34,12 @@ const storedResult = rate.extend({
   judge: z.object({ n: z.number(), mean: z.number() }).optional(),
   recall: z.object({ n: z.number(), mean: z.number(), all: z.number() }).optional(),
   observationTokens: z.number().optional(),
+  cost: z
+    .object({
+      ...{ currency: z.string(), total: z.number(), perQuestion: z.number() },
+      ...{ judge: z.number().optional(), uncounted: z.number().optional() },
+    })
+    .optional(),
 });
 
 const manifestShape = z.looseObject({

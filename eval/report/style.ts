@@ -29,7 +29,7 @@ nav a{display:inline-block;padding:4px 0}
 .grid-of{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:14px;align-items:start}
 .pair{display:grid;grid-template-columns:minmax(0,1fr);gap:14px;align-items:start;margin-bottom:14px}
 figure,article,.card{background:var(--card);border:1px solid var(--rule);border-radius:8px;padding:12px;margin:0;min-width:0}
-figure.large{margin-bottom:14px}
+figure.large,.card.below{margin-bottom:14px}
 svg.chart{display:block;width:100%;height:auto;max-width:450px;margin:0 auto 4px}
 svg.on-wide{display:none}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:2px 14px;margin:0 0 6px;padding:0;font-size:.82rem;overflow-wrap:anywhere}
@@ -47,7 +47,7 @@ svg.on-wide{display:none}
 table{border-collapse:collapse;font-size:.84rem;font-variant-numeric:tabular-nums;width:100%}
 caption{text-align:left;color:var(--soft);padding:0 0 6px;font-size:.84rem}
 th,td{padding:4px 8px 4px 0;border-bottom:1px solid var(--grid);text-align:right;vertical-align:top}
-th:first-child{text-align:left}thead th{color:var(--soft);font-weight:600;vertical-align:bottom}tbody th{font-weight:500;overflow-wrap:break-word}
+th:first-child{text-align:left}thead th{color:var(--soft);font-weight:600;vertical-align:bottom}tbody th{font-weight:500;overflow-wrap:break-word;min-width:6.5em}
 td small{display:block;color:var(--soft);font-size:.92em;white-space:nowrap}
 .text td:nth-child(2),.text th:nth-child(2){text-align:left}
 details{margin-top:8px;font-size:.9rem}summary{cursor:pointer;padding:4px 0;color:var(--accent)}

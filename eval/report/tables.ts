@@ -1,3 +1,4 @@
+import { money, moneyOf } from "../cost.ts";
 import type { EvalResult } from "../evaluate.ts";
 import { apart, type Rate } from "../wilson.ts";
 import { hopsWord } from "./evaluation-figures.ts";
@@ -82,13 +83,16 @@ export function evaluationRows(results: readonly ReportedEvaluation[]): Table {
   const keys = (part: "emAt" | "byHops") =>
     [...new Set(results.flatMap((result) => Object.keys(result[part])))].sort((a, b) => +a - +b);
   const [ks, hops] = [keys("emAt"), keys("byHops")];
+  const costed = results.some(({ cost }) => cost);
   return {
     caption: "Every evaluation, 95 % Wilson intervals",
     head: [
       ...["benchmark", "mode", "step", "n", "EM"],
       ...ks.map((k) => `EM@${k}`),
       ...hops.map(hopsWord),
-      ...["F1", "cover EM", "turns", "searches", "no search", "tokens", "failed"],
+      ...["F1", "cover EM", "turns", "searches", "no search", "tokens"],
+      ...(costed ? ["cost"] : []),
+      "failed",
     ],
     rows: results.map((result) => [
       ...[result.benchmark, result.mode, `${result.step}`, `${result.n}`].map((text) => cell(text)),
@@ -102,8 +106,29 @@ export function evaluationRows(results: readonly ReportedEvaluation[]): Table {
         result.searches.toFixed(2),
       ].map((text) => cell(text)),
       ...[percent(result.noSearch), result.policyTokens.toFixed(1)].map((text) => cell(text)),
+      ...(costed ? [costCell(result)] : []),
       cell(`${result.infra}`, result.valid ? result.partial && "unfinished" : "not a measurement"),
     ]),
+  };
+}
+
+const costCell = ({ cost }: EvalResult): Cell =>
+  cost ? cell(`${moneyOf(cost)} ${cost.currency}`, `${money(cost.perQuestion)} a question`) : cell("–");
+
+/** What k samples of a question give, of every evaluation that has several. */
+export function sampleTable(results: readonly EvalResult[]): Table | undefined {
+  const rows = results.flatMap(({ benchmark, mode, step, atK }) =>
+    Object.entries(atK ?? {}).map(([k, { n, avg, pass, all, maj }]) =>
+      [benchmark, mode, `${step}`, k, `${n}`, ...[avg, pass, all, maj].map(decimal)].map((text) =>
+        cell(text),
+      ),
+    ),
+  );
+  if (rows.length === 0) return undefined;
+  return {
+    caption: "Several samples a question, over the questions with k valid ones",
+    head: ["benchmark", "mode", "step", "k", "n", "avg@k", "pass@k", "pass^k", "maj@k"],
+    rows,
   };
 }
 
@@ -143,7 +168,12 @@ export function otherMeans(
       ? samples
       : Object.entries(passAt).map(([k, value]) => ({ label: `pass@${k}`, n, value }))),
     ...(judge ? [{ label: "judge", n: judge.n, value: judge.mean }] : []),
-    ...(recall ? [{ label: "passages found", n: recall.n, value: recall.mean }] : []),
+    ...(recall
+      ? [
+          { label: "passages found", n: recall.n, value: recall.mean },
+          { label: "all of them found", n: recall.n, value: recall.all },
+        ]
+      : []),
   ];
 }
 

@@ -105,6 +105,7 @@ export function writeToyRun(
     name?: string;
     evaluations?: boolean;
     alarm?: string;
+    intervention?: string;
     warmUpOnly?: boolean;
   } = {},
 ): { readonly steps: readonly StepRecord[]; readonly results: readonly EvalResult[] } {
@@ -124,6 +125,7 @@ export function writeToyRun(
   const db = openRunDb(folder);
   db.commit({ phase: "sft", step: 1, metrics: { loss: 2.5 }, trajectories: [] });
   if (!o.warmUpOnly) for (const step of steps) db.commit(step);
+  if (o.intervention !== undefined) db.event("rl", 2, "intervention", { says: o.intervention });
   if (o.alarm !== undefined) for (const step of [1, 2]) db.event("rl", step, "alarm", o.alarm);
   const results = evaluations
     ? [

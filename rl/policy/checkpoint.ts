@@ -102,11 +102,14 @@ export function savePolicy(policy: Policy, folder: string): void {
   writeFileAtomic(join(folder, "generation_config.json"), json(toHfGenerationConfig(config)));
 }
 
-/** The same model with its context cut to `tokens`. @throws CheckpointError when it was made for fewer. */
-export function withContext(policy: Policy, tokens: number | undefined): Policy {
+/**
+ * The same model with a context of `tokens`. @throws CheckpointError when it was made for fewer.
+ * @param longer a policy of ours may read further than it has so far: its positions are computed, and a warm-up follows
+ */
+export function withContext(policy: Policy, tokens: number | undefined, longer = false): Policy {
   if (tokens === undefined) return policy;
   const { contextTokens } = policy.config;
-  if (tokens > contextTokens)
+  if (tokens > contextTokens && !longer)
     throw new CheckpointError({
       what: "the context is longer than the model's",
       where: "model.contextTokens",

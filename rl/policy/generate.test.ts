@@ -7,15 +7,7 @@ import { createSampler, type SamplerOptions } from "./generate.ts";
 import { initPolicy } from "./init.ts";
 import { initLora } from "./lora.ts";
 import type { Policy } from "./policy.ts";
-import {
-  compareUncached,
-  config,
-  policy,
-  randomPrompt,
-  request,
-  sharpen,
-  tokenizer,
-} from "./sampling-toys.ts";
+import { agrees, config, policy, randomPrompt, request, sharpen, tokenizer } from "./sampling-toys.ts";
 
 let engine: Engine;
 
@@ -26,11 +18,6 @@ afterAll(() => engine.dispose());
 
 const sampler = (change: Partial<SamplerOptions> = {}) =>
   createSampler({ engine, policy, tokenizer, ...change });
-async function agrees(of: Policy, asked: SampleRequest, done: Completion) {
-  const { gap, greedy } = await compareUncached(engine, of, asked, done);
-  expect(gap).toBeLessThan(1e-5);
-  if (asked.params.temperature === 0) expect(done.tokens).toEqual(greedy);
-}
 
 function expectClose(logprobs: readonly number[] | undefined, other: Completion | undefined) {
   const gaps = logprobs?.map((x, t) => Math.abs(x - (other?.logprobs[t] as number)));
@@ -44,7 +31,7 @@ describe("sampling with a cache", () => {
     );
     const done = await sampler().sampleBatch(requests);
     for (const [i, completion] of done.entries())
-      await agrees(policy, requests[i] as SampleRequest, completion);
+      await agrees(engine, policy, requests[i] as SampleRequest, completion);
     expect(new Set(done.map(({ text }) => text)).size).toBeGreaterThan(2);
   });
 
@@ -66,7 +53,7 @@ describe("sampling with a cache", () => {
     const requests = [3, 8].map((n, i) => request(`s${i}`, randomPrompt(n, i), { temperature: 0.7 }));
     const done = await sampler({ policy: adapted }).sampleBatch(requests);
     for (const [i, completion] of done.entries())
-      await agrees(adapted, requests[i] as SampleRequest, completion);
+      await agrees(engine, adapted, requests[i] as SampleRequest, completion);
     const plain = await sampler().sampleBatch(requests);
     expect(plain[0]?.logprobs[0]).not.toBeCloseTo(done[0]?.logprobs[0] as number, 3);
   });
@@ -75,7 +62,7 @@ describe("sampling with a cache", () => {
     const requests = [600, 300, 257, 3].map((n, i) => request(`s${i}`, randomPrompt(n, i), { maxTokens: 3 }));
     const done = await sampler().sampleBatch(requests);
     for (const [i, completion] of done.entries())
-      await agrees(policy, requests[i] as SampleRequest, completion);
+      await agrees(engine, policy, requests[i] as SampleRequest, completion);
   });
 
   test("several turns that extend each other are what one whole prompt gives", async () => {
@@ -103,9 +90,9 @@ describe("sampling with a cache", () => {
     const [first] = await one.sampleBatch([request("s", prompt)]);
     const changed = [...prompt.slice(0, 9), 7, ...prompt.slice(10), ...(first?.tokens ?? []), 5, 6];
     const [again] = await one.sampleBatch([request("s", changed)]);
-    await agrees(policy, request("s", changed), again as Completion);
+    await agrees(engine, policy, request("s", changed), again as Completion);
     const [shorter] = await one.sampleBatch([request("s", prompt.slice(0, 4))]);
-    await agrees(policy, request("s", prompt.slice(0, 4)), shorter as Completion);
+    await agrees(engine, policy, request("s", prompt.slice(0, 4)), shorter as Completion);
   });
 
   test("members of a group share their prompt and still answer as if alone", async () => {
@@ -129,7 +116,7 @@ describe("sampling with a cache", () => {
     await shared.sampleBatch(requests);
     const turned = await shared.sampleBatch(second);
     for (const [i, completion] of turned.entries())
-      await agrees(policy, second[i] as SampleRequest, completion);
+      await agrees(engine, policy, second[i] as SampleRequest, completion);
   });
 
   test("a batch larger than maxRows is done in parts with the same result", async () => {
@@ -182,7 +169,7 @@ describe("seeds, versions and housekeeping", () => {
     const longer = [...prompt, ...(before?.tokens ?? []), 5];
     const [after] = await one.sampleBatch([request("s", longer)]);
     expect(after?.version).toBe(1);
-    await agrees(next, request("s", longer), after as Completion);
+    await agrees(engine, next, request("s", longer), after as Completion);
     expect(() => one.update({ ...next, config: { ...config, layers: 1 } })).toThrow(/another shape/);
   });
 
@@ -191,7 +178,7 @@ describe("seeds, versions and housekeeping", () => {
     const first = await forgetful.sampleBatch(batch);
     const requests = batch.map((r, i) => request(r.sequence, [...r.prompt, ...(first[i]?.tokens ?? []), 6]));
     const done = await forgetful.sampleBatch(requests);
-    await agrees(policy, requests[0] as SampleRequest, done[0] as Completion);
+    await agrees(engine, policy, requests[0] as SampleRequest, done[0] as Completion);
   });
 
   test("an abort ends the batch with its reason, and the sampler goes on working", async () => {

@@ -20,7 +20,19 @@ export interface SamplerOptions {
   readonly contextTokens?: number;
   /** Memory for the keys and values of sequences between their turns, bytes. */
   readonly keepBytes?: number;
+  /** What samplers of one shape have in common when no two of them ever compute at the same time. */
+  readonly shared?: SharedParts;
 }
+
+export interface SharedParts {
+  readonly forward: ForwardCall;
+  readonly arena: KvArena;
+}
+
+export const sharedParts = (engine: Engine, { config, lora }: Policy): SharedParts => ({
+  forward: forwardCall(engine, config, lora),
+  arena: new KvArena(config),
+});
 
 /** The in-process sampler: tokens straight from the policy's own weights. */
 export interface PolicySampler extends BatchSampler {
@@ -44,10 +56,9 @@ export function createSampler(options: SamplerOptions): PolicySampler {
       got: `${maxRows}`,
       expected: `1 to ${mostRows}`,
     });
-  const { config, lora } = options.policy;
+  const { config } = options.policy;
   const contextTokens = Math.min(options.contextTokens ?? config.contextTokens, config.contextTokens);
-  const forward: ForwardCall = forwardCall(engine, config, lora);
-  const arena = new KvArena(config);
+  const { forward, arena } = options.shared ?? sharedParts(engine, options.policy);
   const store = new KvStore(keepBytes);
   let current = modelOf(options.policy);
   let cachedUnder = current;

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import * as tf from "@tensorflow/tfjs-core";
 import { rng } from "../../core/rng.ts";
 import type { Engine } from "../../engine/engine.ts";
@@ -77,4 +78,16 @@ export async function compareUncached(
   const truth = await uncached(engine, of, tokens, { from: prompt.length, temperature });
   const gaps = truth.map(({ logprob }, i) => Math.abs(logprob - (done.logprobs[i] as number)));
   return { gap: Math.max(...gaps), greedy: truth.map(({ best }) => best) };
+}
+
+/** A completion is what the uncached pass says, within rounding; a greedy one token by token. */
+export async function agrees(
+  engine: Engine,
+  of: Policy,
+  asked: SampleRequest,
+  done: Completion,
+): Promise<void> {
+  const { gap, greedy } = await compareUncached(engine, of, asked, done);
+  assert.ok(gap < 1e-5, `a log-probability is off by ${gap}`);
+  if (asked.params.temperature === 0) assert.deepEqual(done.tokens, greedy);
 }

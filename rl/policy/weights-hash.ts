@@ -9,7 +9,7 @@ const digests = new WeakMap<Arr, string>();
  * Fingerprint of every weight: SHA-256 over (name, shape, SHA-256 of the float32 bytes) in sorted name order.
  * Equal for equal bits, whatever folder or order they came in.
  */
-export function weightsSha256(policy: Policy): string {
+export function weightsSha256(policy: Pick<Policy, "frozen" | "trainable">): string {
   const hash = createHash("sha256");
   const all = { ...policy.frozen, ...policy.trainable };
   for (const name of Object.keys(all).sort()) {

@@ -3,18 +3,23 @@ import type { Act, ActOptions, Observation } from "../../env/environment.ts";
 import { fitObservation } from "../observation.ts";
 import type { PlayerSeat, SeatPlace } from "../player-seat.ts";
 import type { PromptConfig } from "../renderer-config.ts";
-import type { Segment, Sequence } from "../trajectory.ts";
+import type { Segment, Sequence, TokenUsage } from "../trajectory.ts";
 
 export interface ChatMessage {
   readonly role: "system" | "user" | "assistant";
   readonly content: string;
 }
 
+/** A turn, and what its server counted, where it does. */
+export interface ChatAct extends Act {
+  readonly usage?: TokenUsage;
+}
+
 /** Asks the model for its next turn. */
 export type Talk = (
   messages: readonly ChatMessage[],
   o: ActOptions & { seed: number; place: SeatPlace },
-) => Promise<Act>;
+) => Promise<ChatAct>;
 
 /**
  * A seat taken by a model behind a chat API: the question is a user message, its turns are the assistant's, search
@@ -23,22 +28,19 @@ export type Talk = (
 export class ChatSeat implements PlayerSeat {
   readonly #place: SeatPlace;
   readonly #talk: Talk;
-  readonly #messages: ChatMessage[];
-  readonly #segments: Segment[];
+  readonly #prompt: Pick<PromptConfig, "system" | "user">;
+  readonly #ended: Sequence[] = [];
+  #messages: ChatMessage[] = [];
+  #segments: Segment[] = [];
   #turn = 0;
   #state: "open" | "acting" | "closed" = "open";
   failure: unknown;
 
   constructor(place: SeatPlace, prompt: Pick<PromptConfig, "system" | "user">, talk: Talk) {
-    const user = prompt.user.replaceAll("{question}", () => place.question);
     this.#place = place;
     this.#talk = talk;
-    this.#messages = [
-      ...(prompt.system === "" ? [] : [{ role: "system", content: prompt.system } as const]),
-      { role: "user", content: user },
-    ];
-    const text = this.#messages.map(({ content }) => content).join("\n\n");
-    this.#segments = [{ source: "prompt", tokens: [], text }];
+    this.#prompt = place.words ?? prompt;
+    this.#open();
   }
 
   get sequenceName(): string {
@@ -66,11 +68,17 @@ export class ChatSeat implements PlayerSeat {
     onSampling?.(true);
     try {
       const seed = seedOfTurn(this.#turn++);
-      const act = await this.#talk([...this.#messages], { stop, maxTokens, seed, place: this.#place });
+      const { usage, ...act } = await this.#talk([...this.#messages], {
+        stop,
+        maxTokens,
+        seed,
+        place: this.#place,
+      });
       // What comes after the end of the episode is not part of its record.
       if ((this.#state as string) !== "closed" && act.text !== "") {
         this.#say("assistant", act.text);
-        this.#segments.push({ source: "policy", tokens: [], text: act.text, finish: act.finish });
+        const { text, finish } = act;
+        this.#segments.push({ source: "policy", tokens: [], text, finish, ...(usage && { usage }) });
       }
       return act;
     } catch (error) {
@@ -82,12 +90,33 @@ export class ChatSeat implements PlayerSeat {
     }
   }
 
+  restart(text: string): Promise<{ tokens: number; cut: number }> {
+    this.#expectOpen("restart");
+    this.#ended.push(this.#sequence());
+    this.#open();
+    return this.observe(text);
+  }
+
   close(): void {
     this.#state = "closed";
   }
 
-  sequence(): Sequence {
+  sequences(): Sequence[] {
+    return [...this.#ended, this.#sequence()];
+  }
+
+  #sequence(): Sequence {
     return { seat: this.#place.name, segments: this.#segments.slice() };
+  }
+
+  #open(): void {
+    const { system, user } = this.#prompt;
+    this.#messages = [
+      ...(system === "" ? [] : [{ role: "system", content: system } as const]),
+      { role: "user", content: user.replaceAll("{question}", () => this.#place.question) },
+    ];
+    const text = this.#messages.map(({ content }) => content).join("\n\n");
+    this.#segments = [{ source: "prompt", tokens: [], text }];
   }
 
   #show(source: "observation" | "injected", text: string): void {

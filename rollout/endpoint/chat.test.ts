@@ -116,7 +116,7 @@ describe("the stop string", () => {
   });
 });
 
-test("a conversation: question, turns and observations as messages; the record has texts alone", async () => {
+test("a conversation: question, turns and observations as messages; the record has texts and counts alone", async () => {
   const { policy, requests } = await chatServer((_, n) =>
     said(n === 0 ? "<search> Rome" : "<answer> Rome </answer>"),
   );
@@ -138,14 +138,15 @@ test("a conversation: question, turns and observations as messages; the record h
     ],
     ...{ temperature: 0, max_tokens: 50, seed: 101, stop: ["</search>"] },
   });
-  expect(seat.sequence()).toEqual({
+  const usage = { promptTokens: 10, completionTokens: 4 };
+  expect(seat.sequences()[0]).toEqual({
     seat: "researcher",
     segments: [
       { source: "prompt", tokens: [], text: "Be brief.\n\nQuestion: Who?" },
-      { source: "policy", tokens: [], text: "<search> Rome</search>", finish: "stop" },
+      { source: "policy", tokens: [], text: "<search> Rome</search>", finish: "stop", usage },
       { source: "observation", tokens: [], text: "<i>abc</i>" },
       { source: "injected", tokens: [], text: "Go on." },
-      { source: "policy", tokens: [], text: "<answer> Rome </answer>", finish: "eos" },
+      { source: "policy", tokens: [], text: "<answer> Rome </answer>", finish: "eos", usage },
     ],
   });
   expect(policy.counters()).toMatchObject({ requests: 2, promptTokens: 20, completionTokens: 8 });
@@ -206,7 +207,7 @@ test("an answer without text leaves no segment and no message", async () => {
   await seat.act({ stop: [], maxTokens: 7 });
   await seat.act({ stop: [], maxTokens: 7 });
   expect(requests[1]?.messages).toEqual(requests[0]?.messages);
-  expect(seat.sequence().segments.map(({ source }) => source)).toEqual(["prompt", "policy"]);
+  expect(seat.sequences()[0]!.segments.map(({ source }) => source)).toEqual(["prompt", "policy"]);
 });
 
 test("it can be rolled like any policy, and never sampled from", async () => {

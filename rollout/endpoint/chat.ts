@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { ConfigError } from "../../core/errors.ts";
-import type { Act } from "../../env/environment.ts";
 import type { TextPolicy } from "../player-seat.ts";
 import type { PromptConfig } from "../renderer-config.ts";
 import { ChatDialect } from "./chat-dialect.ts";
-import { ChatSeat, type Talk } from "./chat-seat.ts";
+import { type ChatAct, ChatSeat, type Talk } from "./chat-seat.ts";
 import { withStop } from "./chat-text.ts";
 import type { EndpointConfig } from "./config.ts";
 import { EndpointError } from "./error.ts";
@@ -135,7 +134,7 @@ export function chatPolicy(options: ChatOptions): ChatPolicy {
   };
 }
 
-function actOf({ choices, usage }: Reply, stop: readonly string[], where: string): Act {
+function actOf({ choices, usage }: Reply, stop: readonly string[], where: string): ChatAct {
   const [choice] = choices;
   const reason = choice?.finish_reason ?? "stop";
   const known = reasons[reason];
@@ -144,7 +143,12 @@ function actOf({ choices, usage }: Reply, stop: readonly string[], where: string
   const said = choice.message.content ?? choice.message.refusal ?? "";
   const { text, finish } = withStop(said, stop, known, choice.stop_reason);
   // Rough, where the server does not count: a token has about four characters.
-  return { text, finish, tokens: usage?.completion_tokens ?? Math.ceil(text.length / 4) };
+  return {
+    ...{ text, finish, tokens: usage?.completion_tokens ?? Math.ceil(text.length / 4) },
+    ...(usage && {
+      usage: { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens },
+    }),
+  };
 }
 
 const isTooLong = (error: unknown) =>

@@ -1,32 +1,11 @@
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
-import type { FleetOptions } from "./create-fleet.ts";
-import { EndpointError } from "./error.ts";
-import type { Fleet, Replica } from "./fleet.ts";
-import { type FakeServer, fakeFleet, fakeRequest, settled } from "./testing.ts";
+import { never } from "./held-request.ts";
+import { down, fakeFleets, full, names, outcome, replicaOf } from "./publication-toys.ts";
+import { type FakeServer, fakeRequest, settled } from "./testing.ts";
 
-const fleets: Fleet[] = [];
-afterEach(async () => {
-  await Promise.all(fleets.splice(0).map((fleet) => fleet.close()));
-});
-
-function setUp(count: number, options?: Partial<FleetOptions>) {
-  const all = fakeFleet(count, options);
-  fleets.push(all.fleet);
-  return { ...all, servers: all.servers as [FakeServer, FakeServer, FakeServer] };
-}
-
-const never = () => new AbortController().signal;
-const down = new EndpointError("connection", { what: "connect ECONNREFUSED" });
-const full = new EndpointError("server", { what: "LoRA rank 64 is greater than max_lora_rank 16." }, 500);
-const outcome = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "well",
-    (error: unknown) => error,
-  );
-const replicaOf = (fleet: Fleet, { url }: FakeServer) =>
-  fleet.replicas.find(({ connection }) => connection.url === url) as Replica;
-const names = (server: FakeServer) => [...server.adapters.keys()];
+const { setUp, close } = fakeFleets();
+afterEach(close);
 
 test("law: whatever happened, in the end every server holds what is published, and nothing else of ours", async () => {
   const at = fc.nat(2);

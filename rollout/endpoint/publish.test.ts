@@ -1,35 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { FleetOptions } from "./create-fleet.ts";
 import { EndpointError } from "./error.ts";
-import type { Fleet, Replica } from "./fleet.ts";
-import { type FakeServer, fakeFleet, fakeRequest, gate, settled } from "./testing.ts";
+import { never } from "./held-request.ts";
+import { count, down, fakeFleets, full, names, outcome, replicaOf, v1, v2 } from "./publication-toys.ts";
+import { fakeRequest, gate, settled } from "./testing.ts";
 
-const fleets: Fleet[] = [];
-afterEach(async () => {
-  await Promise.all(fleets.splice(0).map((fleet) => fleet.close()));
-});
-
-function setUp(count: number, options?: Partial<FleetOptions>) {
-  const all = fakeFleet(count, options);
-  fleets.push(all.fleet);
-  return { ...all, servers: all.servers as [FakeServer, FakeServer, FakeServer] };
-}
-
-const never = () => new AbortController().signal;
-const v1 = { name: "run-v1", path: "/adapters/v1" };
-const v2 = { name: "run-v2", path: "/adapters/v2" };
+const { setUp, close } = fakeFleets();
+afterEach(close);
 const deadline = new EndpointError("timeout", { what: "the adapter was not loaded in time" });
-const down = new EndpointError("connection", { what: "connect ECONNREFUSED" });
-const full = new EndpointError("server", { what: "LoRA rank 64 is greater than max_lora_rank 16." }, 500);
-const outcome = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "well",
-    (error: unknown) => error,
-  );
-const replicaOf = (fleet: Fleet, { url }: FakeServer) =>
-  fleet.replicas.find(({ connection }) => connection.url === url) as Replica;
-const names = (server: FakeServer) => [...server.adapters.keys()];
-const count = ({ calls }: FakeServer, call: string) => calls.filter((each) => each === call).length;
 
 describe("publish", () => {
   test("loads on every replica at once, then requests run on it", async () => {

@@ -1,40 +1,22 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { createFleet, type FleetOptions } from "./create-fleet.ts";
-import { EndpointError } from "./error.ts";
-import type { Fleet, Replica } from "./fleet.ts";
-import { type FakeServer, fakeFleet, fakeRequest, gate, settled } from "./testing.ts";
+import { createFleet } from "./create-fleet.ts";
+import { never } from "./held-request.ts";
+import {
+  count,
+  down,
+  fakeFleets,
+  full,
+  kill,
+  names,
+  outcome,
+  replicaOf,
+  v1,
+  v2,
+} from "./publication-toys.ts";
+import { fakeRequest, gate, settled } from "./testing.ts";
 
-const fleets: Fleet[] = [];
-afterEach(async () => {
-  await Promise.all(fleets.splice(0).map((fleet) => fleet.close()));
-});
-
-function setUp(count: number, options?: Partial<FleetOptions>) {
-  const all = fakeFleet(count, options);
-  fleets.push(all.fleet);
-  return { ...all, servers: all.servers as [FakeServer, FakeServer, FakeServer] };
-}
-
-const never = () => new AbortController().signal;
-const v1 = { name: "run-v1", path: "/adapters/v1" };
-const v2 = { name: "run-v2", path: "/adapters/v2" };
-const down = new EndpointError("connection", { what: "connect ECONNREFUSED" });
-const full = new EndpointError("server", { what: "LoRA rank 64 is greater than max_lora_rank 16." }, 500);
-const outcome = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "well",
-    (error: unknown) => error,
-  );
-const replicaOf = (fleet: Fleet, { url }: FakeServer) =>
-  fleet.replicas.find(({ connection }) => connection.url === url) as Replica;
-const names = (server: FakeServer) => [...server.adapters.keys()];
-const count = ({ calls }: FakeServer, call: string) => calls.filter((each) => each === call).length;
-/** Makes a request that finds the server dead. */
-async function kill(fleet: Fleet, server: FakeServer, others: readonly FakeServer[]) {
-  server.trouble = () => down;
-  expect(await outcome(fakeRequest(fleet, "base", { avoid: others }))).toBe(down);
-  expect(replicaOf(fleet, server).state).toBe("quarantined");
-}
+const { setUp, keep, close } = fakeFleets();
+afterEach(close);
 
 describe("retire", () => {
   test("waits for requests under way and in the line, then unloads", async () => {
@@ -150,15 +132,16 @@ test("two runs share a server and leave each other's adapters alone", async () =
   const { fleet, servers, time } = setUp(1);
   const [server] = servers;
   const theirs = { name: "other-v1", path: "/other/v1" };
-  const other = createFleet({
-    replicas: [server],
-    maxInFlight: 4,
-    probeIntervalMs: 1000,
-    metricsIntervalMs: 0,
-    loadRetryMs: 500,
-    after: time.after,
-  });
-  fleets.push(other);
+  const other = keep(
+    createFleet({
+      replicas: [server],
+      maxInFlight: 4,
+      probeIntervalMs: 1000,
+      metricsIntervalMs: 0,
+      loadRetryMs: 500,
+      after: time.after,
+    }),
+  );
   await Promise.all([fleet.publish(v1, never()), other.publish(theirs, never())]);
   server.restart();
   await Promise.all([outcome(fakeRequest(fleet, v1.name)), outcome(fakeRequest(other, theirs.name))]);

@@ -20,6 +20,8 @@ import {
 export interface Served {
   readonly model: string;
   readonly version: number;
+  /** What the servers call it for a seat, where seats are played by models of their own. */
+  readonly modelOf?: (seat: string | undefined) => string;
 }
 
 export interface EndpointCounters extends RetryCounters {
@@ -60,6 +62,7 @@ export interface EndpointOptions {
 /** One turn, over all its attempts. */
 interface Turn {
   readonly served: Served;
+  readonly model: string;
   readonly request: SampleRequest;
   readonly signal: AbortSignal;
   /** Servers that it has failed on. */
@@ -120,7 +123,8 @@ class Endpoint {
     const { turnTimeoutMs } = this.#options.config;
     const leash = new Leash(signal);
     leash.deadline(turnTimeoutMs, () => late(`the turn had no end within ${turnTimeoutMs} ms`, request));
-    const turn: Turn = { served, request, signal: leash.signal, avoid: new Set(), hurried: false };
+    const model = served.modelOf?.(request.seat) ?? served.model;
+    const turn: Turn = { served, model, request, signal: leash.signal, avoid: new Set(), hurried: false };
     try {
       const generation = await withRetries(() => this.#attempt(turn), this.#policy, leash.signal);
       return this.#completion(turn, generation);
@@ -142,13 +146,13 @@ class Endpoint {
   }
 
   async #attempt(turn: Turn): Promise<Generation> {
-    const { served, request, signal, avoid } = turn;
+    const { model, request, signal, avoid } = turn;
     const leash = new Leash(signal);
     let url: string | undefined;
     const { sequence, group = sequence } = request;
     try {
       return await this.#options.fleet.run(
-        { model: served.model, group, sequence, avoid },
+        { model, group, sequence, avoid },
         (replica) => {
           url = replica.connection.url;
           return this.#generate(turn, replica, leash);
@@ -165,7 +169,7 @@ class Endpoint {
 
   /** The attempt's deadline begins here: waiting for room is not the server's fault. */
   async #generate(turn: Turn, { connection, driver }: Replica, leash: Leash): Promise<Generation> {
-    const { served, request } = turn;
+    const { model, request } = turn;
     const { requestTimeoutMs } = this.#options.config;
     const flight: Flight = { turn, leash, url: connection.url };
     leash.deadline(requestTimeoutMs, () =>
@@ -174,11 +178,7 @@ class Endpoint {
     this.#underWay.add(flight);
     try {
       const { prompt, params } = request;
-      const generation = await driver.generate(
-        connection,
-        { model: served.model, prompt, params },
-        leash.signal,
-      );
+      const generation = await driver.generate(connection, { model, prompt, params }, leash.signal);
       const { vocabSize } = this.#options.tokenizer;
       const wrong = generation.tokens.find((id) => id >= vocabSize);
       if (wrong === undefined) return generation;

@@ -16,6 +16,7 @@ import { probeServer } from "../../rollout/endpoint/probe.ts";
 import { loadTokenizer } from "../../rollout/hf-tokenizer.ts";
 import { Report } from "./report.ts";
 import { compareContract } from "./vllm-contract.ts";
+import { checkJudge } from "./vllm-judge.ts";
 import { startVllm } from "./vllm-server.ts";
 import { trainOnVllm } from "./vllm-train.ts";
 
@@ -41,6 +42,7 @@ try {
   for (const { name, verdict, evidence } of facts) report.check(`probe ${name}`, verdict === "ok", evidence);
   connection.close();
   await compareContract(server.url, { model, folder, report });
+  await checkJudge(server.url, "base", report);
   if (data !== undefined)
     await trainOnVllm(server.url, { model, folder, maxLoras, report, data: resolve(data) });
 } finally {

@@ -5,7 +5,7 @@ import { openRunDb } from "../../track/run-db.ts";
 import { openRunFolder } from "../../track/run-folder.ts";
 
 /** Keys that say how long something took. */
-const wall = /^seconds|^tokens_per_second$/;
+const wall = /^seconds|^milliseconds$|^tokens_per_second$|^tokensPerSecond$|^hours$/;
 
 /** All that a run leaves, wall times aside, as text a line: two runs that did the same give the same lines. */
 export function runFingerprint(path: string): string[] {
@@ -53,7 +53,8 @@ export function runDifference(a: readonly string[], b: readonly string[]): strin
 
 const read = (file: string) => (existsSync(file) ? readFileSync(file, "latin1") : "");
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
-const timeless = (value: unknown) =>
+/** JSON without what says how long something took. */
+export const timeless = (value: unknown) =>
   JSON.stringify(value, (key, field: unknown) => (wall.test(key) ? undefined : field));
 const filesBelow = (folder: string) =>
   readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -10,32 +10,37 @@ export const chatFormNames = Object.keys(chatForms) as [ChatForm, ...ChatForm[]]
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** One sequence of an episode as a row of chat JSONL. `exact`: what the row's text renders to are the row's ids. */
+export interface ChatRowOptions {
+  readonly conversation: Conversation;
+  readonly form: ChatForm;
+  readonly ids: boolean;
+  /** What the row's text renders to are the row's ids. */
+  readonly exact: boolean;
+}
+
+/** One sequence of an episode as a row of chat JSONL. `role`: of its seat, where it is a team's. */
 export function sftRow(
   episode: StoredTrajectory,
   sequence: number,
-  {
-    conversation,
-    origin,
-    form,
-    ids,
-    exact,
-  }: {
-    readonly conversation: Conversation;
-    readonly origin: Origin;
-    readonly form: ChatForm;
-    readonly ids: boolean;
-    readonly exact: boolean;
-  },
+  { origin, role, ...o }: ChatRowOptions & { readonly origin: Origin; readonly role?: string | undefined },
 ): Row {
+  const provenance = provenanceOf(episode, sequence, origin);
+  return chatRow(o, { format: "forager-sft@1", ...provenance, ...(role === undefined ? {} : { role }) });
+}
+
+/** A conversation as a row of chat JSONL. @param provenance where it is from; how it is worded is added */
+export function chatRow({ conversation, form, ids, exact }: ChatRowOptions, provenance: Row): Row {
   const { opening, said, layout, ended, tokens, mask } = conversation;
+  const turns = said.filter(({ role }) => role === "assistant");
+  const ends = turns.map((turn, i) => (i === turns.length - 1 ? ended : turn.ends === true));
   return {
     ...chatForms[form]([...opening, ...said], layout === undefined),
     ...(ids ? { input_ids: tokens, assistant_masks: mask } : {}),
     provenance: {
-      format: "forager-sft@1",
-      ...provenanceOf(episode, sequence, origin),
+      ...provenance,
       ...{ layout: layout ?? null, tool_calls: layout === undefined, ended, exact },
+      // Before the last turn it is the exception: most are searches, after which more is shown.
+      ...(layout !== undefined && ends.slice(0, -1).includes(true) ? { turn_ends: ends } : {}),
     },
   };
 }

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { CheckpointError } from "../../core/errors.ts";
+import { opensSequence, type PackedSegment } from "../packed-sequences.ts";
 import { type StoredTrajectory, type TrajectoryRow, unpack } from "../run-db.ts";
 
 /** What filters need of an episode. */
@@ -81,18 +82,19 @@ function open(path: string): Database.Database {
 }
 
 function candidateOf(row: TrajectoryRow & { rowid: number }): Candidate {
-  const segments = JSON.parse(row.segments) as { seat: string; source: string; text: string; n: number }[];
-  const bySeat = new Map<string, number>();
+  const segments = JSON.parse(row.segments) as PackedSegment[];
+  const sequences: { seat: string; tokens: number }[] = [];
   const digest = createHash("sha1").update(row.task_id);
   for (const { seat, source, text, n } of segments) {
-    bySeat.set(seat, (bySeat.get(seat) ?? 0) + n);
+    if (opensSequence({ seat, source }, sequences.at(-1))) sequences.push({ seat, tokens: 0 });
+    sequences.at(-1)!.tokens += n;
     digest.update(JSON.stringify([seat, source, text]));
   }
   const { rowid, step, grp, member, task_id, question, outcome, verdict, reward } = row;
   return {
     ...{ row: rowid, step, group: grp, member, taskId: task_id, question, outcome, verdict, reward },
     goldenAnswers: JSON.parse(row.golden) as string[],
-    tokens: Math.max(0, ...bySeat.values()),
+    tokens: Math.max(0, ...sequences.map(({ tokens }) => tokens)),
     digest: digest.digest("base64"),
   };
 }
