@@ -82,3 +82,26 @@ test.each(readdirSync(shipped))("configs/ablations/%s loads, every cell another 
   expect(same).toEqual([]);
   if (spec.what === "train") expect(spec.seeds?.length).toBeGreaterThanOrEqual(3);
 });
+
+test("a cell may stand over another config than the base, and the base may have a name", () => {
+  writeFileSync(
+    join(folder, "other.yaml"),
+    "extends: forager:tiny.yaml\nrl: { steps: 7, filter: correct }\n",
+  );
+  const { cells } = load(
+    "base: whole\nset: { rl.filter: spread }\ncells: { other: { config: other.yaml, env.maxTurns: 2 }, plain: { env.maxTurns: 2 } }\n",
+  );
+  expect(cells.map(({ name }) => name)).toEqual(["whole", "other", "plain"]);
+  expect(
+    cells.map(({ loaded: { config } }) => [config.rl.steps, config.rl.filter, config.env.maxTurns]),
+  ).toEqual([
+    [4, "spread", 4],
+    [7, "spread", 2],
+    [4, "spread", 2],
+  ]);
+  expect(() => load("base: whole\ncells: { whole: { rl.steps: 1 } }\n")).toThrow(
+    /two cells are called `whole`/,
+  );
+  expect(() => load("cells: { other: { config: gone.yaml } }\n")).toThrow(/config not found/);
+  expect(() => load("grid: { config: [other.yaml] }\n")).toThrow(/whole section/);
+});

@@ -3,6 +3,7 @@ import { type CellEvaluations, compareCells } from "./ablation.ts";
 import { cellCurves, curveRows, showCurve } from "./ablation-curves.ts";
 import { configChanges, showAblation } from "./ablation-table.ts";
 import type { StoredEvaluation } from "./stored.ts";
+import { tokenCount } from "./table-words.ts";
 import { answered } from "./testing.ts";
 
 const stored = (
@@ -168,4 +169,21 @@ test("a cell that is asked something else is held against the first that is aske
   ]);
   const unfinished = { ...cell("b", undefined), asks: ["sums"] };
   expect(against(cells.with(1, unfinished)).at(-1)).toEqual(["c", "sums", undefined]);
+});
+
+test("what each cell's training sampled stands beside its result, where cells are runs", () => {
+  const report = {
+    ...{ name: "x", metric: "em", notes: [], failed: [], curves: [] },
+    rows: compareCells([base, better], options),
+    cells: [
+      { name: "base", changes: [], sampledTokens: 812_345 },
+      { name: "better", changes: [], sampledTokens: 0 },
+    ],
+  };
+  expect(showAblation(report, false)).toMatch(/sampled tokens\nbase .* 812 k\nbetter .* 0$/);
+  const unknown = { ...report, cells: report.cells.map(({ name, changes }) => ({ name, changes })) };
+  expect(showAblation(unknown, false)).not.toContain("sampled tokens");
+  expect([999, 1000, 12_340, 999_499, 999_500, 480e6, 1e9].map(tokenCount)).toEqual([
+    ...["999", "1.00 k", "12.3 k", "999 k", "1.00 M", "480 M", "1.00 G"],
+  ]);
 });

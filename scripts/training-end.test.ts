@@ -2,8 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { packageRoot } from "../core/package-root.ts";
-import type { Environment } from "../env/environment.ts";
-import { type ResearcherOptions, researcher } from "../env/researcher.ts";
 import type { StepMetrics } from "../track/run-db.ts";
 import { openRunNumbers } from "../track/run-numbers.ts";
 import { sampledTokens } from "../track/sampled-tokens.ts";
@@ -30,29 +28,28 @@ test("training is over by its steps, or after the step that reaches the tokens",
   expect([1, 2, 3].map((step) => over(101, step))).toEqual([false, false, true]);
 });
 
-/** The researcher, whose plays are counted: one of them interrupts the command. */
+/** A part of the reward that counts the episodes: scoring one of them interrupts the command. */
 let interruptAt = Number.POSITIVE_INFINITY;
-let plays = 0;
-const counted = (parts: ResearcherOptions): Environment => {
-  const inner = researcher(parts);
-  return {
-    ...inner,
-    async play(...episode) {
-      if (++plays === interruptAt) process.emit("SIGINT");
-      return inner.play(...episode);
-    },
-  };
+let scored = 0;
+const counted = () => {
+  if (++scored === interruptAt) process.emit("SIGINT");
+  return 0;
 };
 
 let project: Project;
 beforeAll(() => {
-  project = toyProject({ environments: { counted } });
+  project = toyProject({ rewards: { counted } });
 });
 afterAll(() => project.remove());
 
 const begin = (name: string) =>
   project.forager(
-    ...["train", join(packageRoot(), "configs/tiny.yaml"), `run.dir=${project.at(name)}`, "env.name=counted"],
+    ...[
+      "train",
+      join(packageRoot(), "configs/tiny.yaml"),
+      `run.dir=${project.at(name)}`,
+      "reward.keep=[counted]",
+    ],
     ...["rl.steps=9", "rl.sampledTokens=2000", "sft.steps=2", "eval.every=0", "track.saveEvery=5", "--quiet"],
     ...["rollout.tasksPerStep=2", "eval.modes=[greedy]"],
   );
@@ -79,7 +76,7 @@ test("a run ends by its tokens with an evaluation and a checkpoint, and one that
   expect(summary).toMatchObject({ status: "done", steps: rl.length, sampledTokens: total });
   expect(summary.evals.map(({ step }) => step)).toEqual([0, rl.length]);
 
-  [plays, interruptAt] = [0, 25];
+  [scored, interruptAt] = [0, Math.round(0.6 * scored)];
   expect((await begin("stopped")).code).toBe(130);
   const early = read("stopped");
   expect(early).toMatchObject({ status: "interrupted" });

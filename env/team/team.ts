@@ -5,10 +5,10 @@ import type { Retriever } from "../search/retriever.ts";
 import { SearchTool } from "../search-tool.ts";
 import type { TeamAccount, TeamCall, VerdictKind } from "./account.ts";
 import { Blackboard } from "./blackboard.ts";
-import { ContextFull, call } from "./call.ts";
+import { type CallOptions, ContextFull, call } from "./call.ts";
 import { type TeamConfig, teamConfig } from "./config.ts";
 import { Limits } from "./limits.ts";
-import type { Draft, Intent, Path, Payload, Verdict } from "./message.ts";
+import type { Draft, Intent, Message, Path, Verdict } from "./message.ts";
 import { type Entry, type RoleName, roleNames, roles } from "./roles.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -176,22 +176,23 @@ class Episode {
     });
   }
 
-  async #call(
-    role: RoleName,
-    allowed: readonly Intent[],
-  ): Promise<{ intent: Intent; payload: Payload } | undefined> {
-    const { message, calls, turns } = await call({
-      task: this.#question.id,
-      round: this.#round,
-      role,
+  async #call(role: RoleName, allowed: readonly Intent[]): Promise<Message | undefined> {
+    return this.#asked(role, {
       workspace: this.#workspaces[role]!,
       allowed,
       shown: this.#board.news(role, this.#reads(role)),
       tool: role === this.#searcher ? this.#tool : undefined,
-      config: this.#options.config,
-      team: this.#team,
-      corrects: this.#options.corrects ?? true,
-      signal: this.#signal,
+    });
+  }
+
+  async #asked(
+    role: RoleName,
+    what: Pick<CallOptions, "workspace" | "allowed" | "shown" | "tool">,
+  ): Promise<Message | undefined> {
+    const { config, corrects = true } = this.#options;
+    const { message, calls, turns } = await call({
+      ...{ task: this.#question.id, round: this.#round, role, ...what },
+      ...{ config, team: this.#team, corrects, signal: this.#signal },
     });
     this.#calls.push(...calls);
     this.#turns += turns;
@@ -214,21 +215,12 @@ class Episode {
     const workspace = this.#workspaces[compressorSeat];
     if (!workspace?.restarts) return undefined;
     if (workspace.tokens > 0) await workspace.restart("");
-    const { message, calls, turns } = await call({
-      task: this.#question.id,
-      round: this.#round,
-      role: "analyst",
+    const message = await this.#asked("analyst", {
       workspace,
       allowed: ["propose"],
       shown: text,
       tool: undefined,
-      config: this.#options.config,
-      team: this.#team,
-      corrects: this.#options.corrects ?? true,
-      signal: this.#signal,
     });
-    this.#calls.push(...calls);
-    this.#turns += turns;
     return message && "summary" in message.payload ? message.payload.summary : undefined;
   }
 

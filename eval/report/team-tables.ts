@@ -20,9 +20,14 @@ function roleTable({ roles, otherTokens, sampledTokens, episodes }: TeamCost): T
     head: ["role", "tokens", "share", "a call", "calls", "an episode"],
     rows: [
       ...roles.map(({ role, calls, callsPerEpisode, tokens, tokensPerCall, share }) =>
-        [role, `${tokens}`, percent(share), compact(tokensPerCall), `${calls}`, compact(callsPerEpisode)].map(
-          (text) => cell(text),
-        ),
+        [
+          role,
+          `${tokens}`,
+          unbroken(percent(share)),
+          compact(tokensPerCall),
+          `${calls}`,
+          compact(callsPerEpisode),
+        ].map((text) => cell(text)),
       ),
       ...(otherTokens > 0
         ? [["no role's call", `${otherTokens}`, "", "", "", ""].map((text) => cell(text))]
@@ -111,6 +116,8 @@ function stageTable(stages: ReportedTeam["stages"]): Table {
     note: "Weights that are the same from one stage to the next did not learn in between.",
   };
 }
+
+const unbroken = (text: string) => text.replaceAll(" ", "\u00a0");
 
 /** "0.137 h", "64 h (2.7 days)". */
 export function hoursText(hours: number): string {
