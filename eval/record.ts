@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { TeamAccount } from "../env/team/account.ts";
 import type { Scored } from "../reward/scored.ts";
 import type { Segment, Sequence, Source, Trajectory } from "../rollout/trajectory.ts";
 
@@ -51,6 +52,8 @@ export const evalRecord = z.object({
   /** Gold passages of the question, and those of them that some search showed; absent where their ids are unknown. */
   goldPassages: z.int().min(1).optional(),
   goldFound: z.int().min(0).optional(),
+  /** The team's account of its episode, where a team played it. */
+  team: z.custom<TeamAccount>((value) => typeof value === "object" && value !== null).optional(),
   /** What was said, in order; `forager score` reads it. */
   segments: z.array(z.object({ source, text: z.string() })),
 });
@@ -88,6 +91,7 @@ export function recordOf(trajectory: Trajectory | Scored, place: number): EvalRe
     ...(scored?.judging && { judging: scored.judging }),
     observationTokens: count(segments, "observation"),
     ...goldOf(trajectory),
+    ...(ending?.team && { team: ending.team }),
     segments: segments.map(({ source, text }) => ({ source, text })),
   };
 }

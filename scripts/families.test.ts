@@ -1,9 +1,12 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadAblation } from "../configs/load-ablation.ts";
 import { loadConfig } from "../configs/load-config.ts";
+import { packageRoot } from "../core/package-root.ts";
 import { openFamily } from "../datasets/families/families.ts";
 import { rollEpisode } from "../rollout/episode.ts";
 import { piecesOf } from "../rollout/vocabulary.ts";
+import { warmUpKey } from "./ablation-keys.ts";
 import { generatedOf, openResources } from "./answering.ts";
 import { scriptedExperts } from "./demonstrations.ts";
 import { openInputs } from "./inputs.ts";
@@ -141,4 +144,19 @@ test("runs: a warm-up, a step and an evaluation", async () => {
     ...["env.turnTokens=24", "env.team.maxRounds=1", "--json", "--quiet"],
   );
   expect(ran, ran.stderr).toMatchObject({ code: 0 });
+});
+
+test("ablations/families.yaml: four kinds of tasks, of each three cells from one warm-up, 200 held-out tasks and more", () => {
+  const { cells } = loadAblation(join(packageRoot(), "configs/ablations/families.yaml"));
+  const kinds = new Map<string, string[]>();
+  for (const { name, loaded } of cells) {
+    const key = warmUpKey(loaded.config);
+    kinds.set(key, [...(kinds.get(key) ?? []), name]);
+    const source = loaded.config.eval.benchmarks[0]?.source;
+    expect(source).toMatchObject({ split: "test" });
+    expect(source && "n" in source && source.n).toBeGreaterThanOrEqual(200);
+  }
+  expect([...kinds.values()]).toEqual(
+    ["search", ...families].map((kind) => ["team-rl", "team", "pipeline"].map((cell) => `${kind}-${cell}`)),
+  );
 });

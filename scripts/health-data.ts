@@ -11,6 +11,7 @@ import { demonstrate } from "../rollout/demonstrate.ts";
 import { hasAgent } from "./agents.ts";
 import type { HealthCheck, Patient } from "./health.ts";
 import { runPath } from "./run-record.ts";
+import { hasTeam } from "./team.ts";
 
 /** The first questions a run would meet: of training, then of the benchmarks. */
 function firstTasks({ setup }: Patient, n: number): readonly Task[] {
@@ -107,6 +108,7 @@ const room: HealthCheck = {
   cheap: true,
   async run(patient) {
     const { renderer, config, start } = patient.setup;
+    if (hasTeam(config)) return undefined; // a role's conversation grows with its rounds, and is compressed
     const { maxTurns, turnTokens, observationTokens } = config.env;
     const longest = Math.max(
       ...firstTasks(patient, 200).map(({ question }) => renderer.prompt(question).length),

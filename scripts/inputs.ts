@@ -22,7 +22,7 @@ import { extendVocabulary, piecesOf, type Vocabulary } from "../rollout/vocabula
 import { type BenchmarkCard, cardOf, firstQuestions } from "./benchmark-card.ts";
 import { corpusVocabulary } from "./corpus-vocabulary.ts";
 import type { Output } from "./output.ts";
-import { hasTeam, teamOf } from "./team.ts";
+import { checkTeamPrompt, hasTeam, teamOf } from "./team.ts";
 import { adaptersOf } from "./team-adapters.ts";
 
 export interface Benchmark {
@@ -75,11 +75,9 @@ export async function openInputs(
   // A model folder's own vocabulary is a file in it: only a changed one has to be written anew.
   const vocabulary = config.model.tiny || wider !== small ? wider : undefined;
   const tokenizer = vocabulary ? tinyTokenizer(vocabulary) : loadTokenizer(config.model.path as string);
-  const renderer = createRenderer(
-    tokenizer,
-    config.rollout.prompt,
-    config.model.path ? loadChatTemplate(config.model.path) : undefined,
-  );
+  const chat = config.model.path ? loadChatTemplate(config.model.path) : undefined;
+  const renderer = createRenderer(tokenizer, config.rollout.prompt, chat);
+  if (hasTeam(config)) checkTeamPrompt(config, chat);
   const single = widened(startPolicy(config, tokenizer), { from: small, to: vocabulary, tokenizer, config });
   const start = withAdapters(single, adaptersOf(config));
   if (start.config.vocabSize < tokenizer.vocabSize)

@@ -34,6 +34,8 @@ export async function play(options: PlayOptions): Promise<Ending | undefined> {
   terminal.once("close", () => signal?.removeEventListener("abort", leave));
   left.signal.addEventListener("abort", () => terminal.close(), { once: true });
 
+  /** Seats whose duty has been told. */
+  const told = new Set<string>(environment.prompts ? [] : environment.seats);
   const seat = (name: string): Seat => ({
     async observe(text) {
       say(tint("cyan", shown(text)));
@@ -41,6 +43,8 @@ export async function play(options: PlayOptions): Promise<Ending | undefined> {
     },
     async act({ stop }): Promise<Act> {
       if (environment.seats.length > 1) say(tint("dim", `seat ${name}`));
+      if (!told.has(name)) say(tint("dim", environment.prompts?.[name]?.system ?? ""));
+      told.add(name);
       const lines: string[] = [];
       for (;;) {
         if (interactive && !left.signal.aborted) terminal.prompt();
@@ -60,7 +64,7 @@ export async function play(options: PlayOptions): Promise<Ending | undefined> {
   say(
     tint(
       "dim",
-      "Write <think> … </think>, <search> … </search> or <answer> … </answer>; an empty line ends a turn, Ctrl-D leaves.",
+      `${environment.prompts ? "Each seat says what it writes" : "Write <think> … </think>, <search> … </search> or <answer> … </answer>"}; an empty line ends a turn, Ctrl-D leaves.`,
     ),
   );
   try {

@@ -76,7 +76,7 @@ function recording(environment: Environment): { environment: Environment; said: 
   return {
     said,
     environment: {
-      ...{ name: environment.name, seats: environment.seats },
+      ...environment,
       play: (asked, seats, signal) =>
         environment.play(
           asked,

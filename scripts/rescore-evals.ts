@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DataError } from "../core/errors.ts";
 import { zip } from "../core/zip.ts";
 import type { Task } from "../datasets/task.ts";
+import type { PolicyOutcome } from "../env/environment.ts";
 import type { EvalRecord } from "../eval/record.ts";
 import { type EvaluationRef, findEvaluations, readEvaluation } from "../eval/stored.ts";
 import { goldOf } from "../reward/answers.ts";
@@ -117,12 +118,19 @@ const taskOf = ({ id, question, goldenAnswers, dataset, hops }: EvalRecord): Tas
 });
 
 /** What a record holds of an episode: its texts, and the number of its policy tokens, here all of the first turn. */
-function trajectoryOf({ sample, outcome, segments, policyTokens }: EvalRecord, task: Task): Trajectory {
+function trajectoryOf(record: EvalRecord, task: Task): Trajectory {
+  const { sample, outcome, segments, policyTokens, team, turns, invalidActions } = record;
   const first = segments.findIndex(({ source }) => source === "policy");
   return {
     task,
     member: sample,
     outcome: outcome as Outcome,
+    ...(team && {
+      ending: {
+        ...{ outcome: outcome as PolicyOutcome, turns, invalidActions, team },
+        ...{ searches: [], observationTokensCut: 0 }, // no part of a team's is made of them
+      },
+    }),
     sequences: [
       {
         seat: "researcher",

@@ -19,6 +19,7 @@ import { expertSampler } from "../rollout/demonstrate.ts";
 import { chatPolicy } from "../rollout/endpoint/chat.ts";
 import { endpointConfig } from "../rollout/endpoint/config.ts";
 import type { EpisodeOptions } from "../rollout/episode.ts";
+import { type ChatTemplate, wordingOf } from "../rollout/renderer.ts";
 import type { Sampler } from "../rollout/sampler.ts";
 import type { Tokenizer } from "../rollout/tokenizer.ts";
 import type { Setup } from "./setup.ts";
@@ -27,6 +28,17 @@ export const hasTeam = ({ env }: Pick<Config, "env">): boolean => env.name === "
 
 /** The section, with its defaults where the config says nothing. */
 export const teamOf = ({ env }: { readonly env: EnvConfig }): TeamConfig => env.team ?? teamConfig.parse({});
+
+/** What is new to a role comes when it has ended its turn: in a chat that is a user's turn. @throws ConfigError */
+export function checkTeamPrompt({ rollout: { prompt } }: Config, chat: ChatTemplate | undefined): void {
+  if (wordingOf(prompt, chat).format !== "chat" || prompt.observation === "user") return;
+  throw new ConfigError({
+    what: "roles of a team are shown what is new after their turns, which a chat has as a user's turn",
+    where: "rollout.prompt.observation",
+    got: prompt.observation,
+    next: "Set rollout.prompt.observation to user.",
+  });
+}
 
 /** The team's environment over a retriever. */
 export function teamMaker(config: Config, tokenizer: Tokenizer): Setup["makeEnvironment"] {

@@ -6,9 +6,13 @@ export const alarmConfig = z.strictObject({
   zeroSpread: share
     .default(0.9)
     .describe("Share of groups without spread (zero_std_frac) from which a step alarms."),
-  noSearch: share
+  noSearch: z
+    .number()
+    .min(0)
     .default(0.5)
-    .describe("Share of episodes without a search (no_search_frac) from which a step alarms."),
+    .describe(
+      "Share of episodes without a search (no_search_frac) from which a step alarms. Above 1, as for tasks that need none, no step does.",
+    ),
   searchBudget: z
     .number()
     .positive()

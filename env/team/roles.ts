@@ -25,7 +25,8 @@ const prompt = (role: RoleName, duty: string, form: string): SeatPrompt => ({
   user: "Question: {question}",
 });
 
-const searching =
+/** What a role is told that may search. */
+export const searching =
   "To search, write <search> query </search>; results come back inside <information> and </information>.";
 
 /** The team of five. Whoever is switched off leaves its work to others (team.ts). */

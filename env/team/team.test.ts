@@ -249,6 +249,16 @@ it("every role opens its conversation by itself", async () => {
   expect(path("a")).toContain("<path>");
 });
 
+it("whoever searches is told how", async () => {
+  const system = async (section: object, role: string) =>
+    (await playTeam(allFive, section)).environment.prompts![role]!.system;
+  expect(await system({}, "analyst")).toContain("<search>");
+  expect(await system({}, "drafter")).not.toContain("<search>");
+  expect(await system(off("analyst"), "drafter")).toContain("<search>");
+  const own = { roles: { drafter: { system: "mine" }, analyst: { on: false } } };
+  expect(await system(own, "drafter")).toBe("mine");
+});
+
 it("keeps an environment's promises, whatever its roles say", async () => {
   const { environment } = await playTeam(allFive);
   expect(await checkEnvironment(environment)).not.toEqual([]);

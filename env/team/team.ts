@@ -9,7 +9,7 @@ import { type CallOptions, ContextFull, call } from "./call.ts";
 import { type TeamConfig, teamConfig } from "./config.ts";
 import { Limits } from "./limits.ts";
 import type { Draft, Intent, Message, Path, Verdict } from "./message.ts";
-import { type Entry, type RoleName, roleNames, roles } from "./roles.ts";
+import { type Entry, type RoleName, roleNames, roles, searching } from "./roles.ts";
 import { Workspace } from "./workspace.ts";
 
 export interface TeamOptions {
@@ -68,7 +68,10 @@ function promptOf({ roles: own }: TeamConfig, seat: string): SeatPrompt {
   if (seat === compressorSeat) return compression;
   const role = seat as RoleName;
   const { plain, system } = own[role];
-  return { ...roles[role].prompt, ...(plain && { plain }), ...(system !== undefined && { system }) };
+  const { prompt } = roles[role];
+  // Without an analyst the drafter searches, and has to be told how.
+  const told = role === "drafter" && !own.analyst.on ? `${prompt.system}\n${searching}` : prompt.system;
+  return { ...prompt, system: system ?? told, ...(plain && { plain }) };
 }
 
 class Episode {
