@@ -131,7 +131,7 @@ function playerOf(
   const where = `env.team.roles.${role}.player`;
   if (player.kind === "policy") return undefined;
   if (player.kind === "endpoint") {
-    const { url, model, apiKeyEnv } = player;
+    const { url, model, maxTokens, apiKeyEnv } = player;
     const apiKey = apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv];
     if (apiKeyEnv !== undefined && !apiKey)
       throw new ConfigError({ what: `the environment variable ${apiKeyEnv} is not set`, where });
@@ -141,6 +141,7 @@ function playerOf(
       model,
       apiKey,
       config: section,
+      maxTokens,
       prompt: config.rollout.prompt,
       onNotice: () => {},
     });

@@ -33,6 +33,11 @@ const roleConfig = z.strictObject({
         kind: z.literal("endpoint"),
         url: z.url().describe("Address of an OpenAI-compatible server; chat completions are asked."),
         model: z.string().min(1).describe("Name of the model there."),
+        maxTokens: z
+          .int()
+          .min(1)
+          .default(1000)
+          .describe("Most tokens of one of its turns, in its own counting: env.turnTokens is the policy's."),
         apiKeyEnv: z.string().min(1).optional().describe("Environment variable that holds the key."),
       }),
     ])

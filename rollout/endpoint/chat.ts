@@ -25,6 +25,8 @@ export interface ChatOptions {
   >;
   /** Told, once each, what the server does not take and is done without. */
   readonly onNotice?: (text: string) => void;
+  /** Most tokens of a turn in the model's own counting; default: what the environment allows. */
+  readonly maxTokens?: number;
 }
 
 export interface ChatCounters extends RetryCounters {
@@ -97,7 +99,8 @@ export function chatPolicy(options: ChatOptions): ChatPolicy {
     const { temperature, topP, topK } = place.decoding;
     const leash = new Leash(place.signal);
     leash.deadline(config.turnTimeoutMs, () => late(where, `no end within ${config.turnTimeoutMs} ms`));
-    const asked = { model, messages, temperature, topP, topK, maxTokens, stop, seed };
+    const most = options.maxTokens ?? maxTokens;
+    const asked = { model, messages, temperature, topP, topK, maxTokens: most, stop, seed };
     try {
       leash.signal.throwIfAborted();
       const reply = await withRetries(
