@@ -7,6 +7,7 @@ import type { TeamCost } from "../eval/report/team-cost.ts";
 import { driverRows, hoursText } from "../eval/report/team-tables.ts";
 import { compareResults, comparisonTable } from "../eval/table.ts";
 import { percent, tokenCount } from "../eval/table-words.ts";
+import { teamLines } from "../rollout/print-team.ts";
 import { evalFolder } from "../track/run-folder.ts";
 import type { Output } from "./output.ts";
 import { showSeconds } from "./progress.ts";
@@ -52,8 +53,7 @@ export function closingWords(
       output.line(
         `${label} (${episode.em === 1 ? "right" : "wrong"}, ${episode.searches} ${episode.searches === 1 ? "search" : "searches"}):`,
       );
-      for (const { source, text } of episode.segments.slice(1))
-        output.line(`  ${source === "policy" ? "policy   " : "retrieved"} ${text.trim()}`);
+      for (const line of told(episode)) output.line(`  ${line}`);
     }
   }
   const folder = record.folder.path;
@@ -74,6 +74,14 @@ export function closingWords(
     output.line(`      npx forager play ${join(folder, "config.yaml")}    (take the policy's seat)`);
   }
 }
+
+/** An episode as people read it: a team's by its messages, anybody else's by who said what. */
+const told = ({ team, segments }: EvalRecord): string[] =>
+  team
+    ? teamLines(team)
+    : segments
+        .slice(1)
+        .map(({ source, text }) => `${source === "policy" ? "policy   " : "retrieved"} ${text.trim()}`);
 
 /** What the team cost: by role, what drives it, and what the full scale would take. */
 function teamWords(team: TeamCost): string[] {
