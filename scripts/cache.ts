@@ -3,9 +3,9 @@ import { ConfigError, DataError } from "../core/errors.ts";
 import { writeFileAtomic } from "../core/files.ts";
 import { chatPolicy } from "../rollout/endpoint/chat.ts";
 import { endpointConfig } from "../rollout/endpoint/config.ts";
-import { chatFormNames } from "../track/export/sft.ts";
 import { openEpisodes } from "../track/export/store.ts";
 import { type CacheReport, growCache } from "./cache-episodes.ts";
+import { formatOption, idsOption } from "./chat-options.ts";
 import { checkOutFile } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
 import { filtersOf, withFilters } from "./export-filters.ts";
@@ -43,17 +43,9 @@ export const command = defineCommand({
         type: "string",
         describe: "with --url: name of the environment variable that holds its key",
       })
-      .option("format", {
-        choices: chatFormNames,
-        default: "openai" as const,
-        describe: "form of the messages",
-      })
+      .option("format", formatOption)
       .option("role", roleOption)
-      .option("ids", {
-        type: "boolean",
-        default: true,
-        describe: "write the token ids beside the text (--no-ids leaves them out)",
-      }),
+      .option("ids", idsOption),
   async run(args, output, signal, extensions) {
     if (!(Number.isInteger(args.perturb) && args.perturb >= 1))
       throw new ConfigError({

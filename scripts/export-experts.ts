@@ -3,7 +3,7 @@ import { ConfigError, DataError } from "../core/errors.ts";
 import { sftStages } from "../rl/config.ts";
 import { loadChatTemplate } from "../rollout/renderer.ts";
 import { jsonlWriter } from "../track/export/jsonl.ts";
-import { chatFormNames } from "../track/export/sft.ts";
+import { formatOption, idsOption } from "./chat-options.ts";
 import { checkOutFile } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
 import { scriptedExperts } from "./demonstrations.ts";
@@ -33,17 +33,9 @@ export const command = defineCommand({
         describe: "stage of the warm-up whose demonstrators show",
       })
       .option("out", { type: "string", demandOption: true, describe: "file to write, new" })
-      .option("format", {
-        choices: chatFormNames,
-        default: "openai" as const,
-        describe: "form of the messages",
-      })
+      .option("format", formatOption)
       .option("role", roleOption)
-      .option("ids", {
-        type: "boolean",
-        default: true,
-        describe: "write the token ids beside the text (--no-ids leaves them out)",
-      }),
+      .option("ids", idsOption),
   async run(args, output, signal, extensions) {
     const { config } = loadConfig(args.config, args.overrides);
     const stages = sftStages(config.sft);
@@ -62,7 +54,7 @@ export const command = defineCommand({
     const writer = jsonlWriter(args.out);
     let [episodes, rows] = [0, 0];
     try {
-      const demonstrate = await scriptedExperts(setup, { ...stage, habits: stage.source.habits });
+      const demonstrate = await scriptedExperts(setup, { ...stage, ...stage.source });
       const template = config.model.path ? loadChatTemplate(config.model.path) : undefined;
       const wording = wordingFor(config, { ...setup, template });
       const reader = episodeReader(config, { ...setup, template });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { ConfigError } from "../core/errors.ts";
-import { chatFormNames } from "../track/export/sft.ts";
 import { openEpisodes } from "../track/export/store.ts";
+import { formatOption } from "./chat-options.ts";
 import { checkOutFile } from "./check-out.ts";
 import { defineCommand } from "./command.ts";
 import { filtersOf, withFilters } from "./export-filters.ts";
@@ -45,11 +45,7 @@ export const sft = defineCommand({
   ],
   builder: (yargs) =>
     withFilters(yargs)
-      .option("format", {
-        choices: chatFormNames,
-        default: "openai" as const,
-        describe: "form of the messages",
-      })
+      .option("format", formatOption)
       .option("toolCalls", toolCalls)
       .option("trainInvalid", trainInvalid)
       .option("role", roleOption)

@@ -4,8 +4,7 @@ import type { Task } from "../datasets/task.ts";
 import type { Seat } from "../env/environment.ts";
 import { expertHabits } from "../env/experts/habits.ts";
 import { expertSeat } from "../env/experts/turns.ts";
-import { type TeamExpert, teamHabits } from "../env/team/experts/expert.ts";
-import { familyExpert } from "../env/team/experts/families/expert.ts";
+import { teamHabits } from "../env/team/experts/expert.ts";
 import { expertSeats } from "../env/team/experts/seats.ts";
 import { rolesOf } from "../env/team/team.ts";
 import { demonstrate } from "../rollout/demonstrate.ts";
@@ -13,7 +12,7 @@ import type { ChatPolicy } from "../rollout/endpoint/chat.ts";
 import { rollEpisode } from "../rollout/episode.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Setup } from "./setup.ts";
-import { hasTeam, teamOf, worldTeam } from "./team.ts";
+import { hasTeam, scriptedTeam, teamOf } from "./team.ts";
 
 /** Plays tasks once more, without the policy. */
 export interface Replay {
@@ -83,16 +82,11 @@ type ExpertOf = (task: Task, member: number) => Seat | Readonly<Record<string, S
 function expertsOf({ config, world, family, environment }: Setup, habits: string): ExpertOf | undefined {
   const { seed } = config.run;
   if (hasTeam(config)) {
-    const own = world || family ? teamHabits(habits) : undefined;
-    const team = (task: Task, member: number): TeamExpert | undefined => {
-      if (world && own) return worldTeam(world, task, { habits: own, seed, member });
-      if (!family || !own) return undefined;
-      return familyExpert(family, task.id, {
-        habits: own,
-        draw: (role, round) => rng(seed, "team expert", task.id, member, role, round),
-      });
-    };
-    return own && ((task, member) => expertSeats(team(task, member)!, environment.seats));
+    const teamFor = scriptedTeam({ ...(world && { world }), ...(family && { family }) });
+    const own = teamFor && teamHabits(habits);
+    return (
+      own && ((task, member) => expertSeats(teamFor(task, { habits: own, seed, member }), environment.seats))
+    );
   }
   if (!world || config.env.name !== "researcher") return undefined;
   const own = expertHabits(habits);

@@ -87,7 +87,11 @@ const drawsOf =
 /** What the scripted demonstrators can know: who made the tasks. */
 type Known = Pick<LoadedSource, "world" | "family">;
 
-function scriptedTeam({ world, family }: Known): ((task: Task, o: TeamDraws) => TeamExpert) | undefined {
+/** The scripted team for tasks that the world or a family made; undefined for others. */
+export function scriptedTeam({
+  world,
+  family,
+}: Known): ((task: Task, o: TeamDraws) => TeamExpert) | undefined {
   if (world) return (task, o) => worldTeam(world, task, o);
   return family && ((task, o) => familyTeam(family, task, o));
 }

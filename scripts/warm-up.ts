@@ -35,7 +35,7 @@ function demonstrationsOf(
   const demonstrations =
     stages.get(from) ??
     (source.kind === "experts"
-      ? scriptedExperts(setup, { ...stage, habits: source.habits, vary: source.vary })
+      ? scriptedExperts(setup, { ...stage, ...source })
       : storedTrajectories(setup, { ...source, learn: stage.learn }, warn));
   stages.set(from, demonstrations);
   return demonstrations;

@@ -1,7 +1,4 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import Database from "better-sqlite3";
-import { CheckpointError } from "../core/errors.ts";
+import { openStore } from "./open-store.ts";
 import { hasTasks, type Metrics, type Phase, type StepMetrics } from "./run-db.ts";
 
 /** The numbers of one scored episode of a step, without its texts and tokens. */
@@ -58,17 +55,11 @@ const taskRow = `SELECT count(*) AS sampled, count(DISTINCT question) AS differe
 
 /** Opens a run's store to read it, also while it trains. @throws CheckpointError when there is none, or it is damaged */
 export function openRunNumbers(folder: string): RunNumbers {
-  const path = join(folder, "run.db");
-  if (!existsSync(path))
-    throw new CheckpointError({
-      what: "the run has no store",
-      where: path,
-      next: "Give a run folder that `forager train` made, with its run.db.",
-    });
-  return guarded(path, () => {
-    // Not `readonly`: such a connection leaves the log files of SQLite behind in the folder.
-    const db = new Database(path, { fileMustExist: true });
-    db.pragma("query_only = ON");
+  const missing = {
+    what: "the run has no store",
+    next: "Give a run folder that `forager train` made, with its run.db.",
+  };
+  return openStore(folder, missing, (db) => {
     const steps = db.prepare("SELECT * FROM steps ORDER BY phase DESC, step").all() as {
       phase: Phase;
       step: number;
@@ -114,17 +105,3 @@ const numbersOf = ({ grp, hops, reward, parts, turns, searches, policy, total }:
   ...(policy === null ? {} : { policyTokens: policy }),
   ...(total === null ? {} : { totalTokens: total }),
 });
-
-function guarded<T>(where: string, work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    throw new CheckpointError({
-      what: "cannot read the run's store",
-      where,
-      got: cause instanceof Error ? cause.message : String(cause),
-      next: "Check that it is a Forager run.db and that its folder can be written; else copy the folder and try there.",
-      cause,
-    });
-  }
-}

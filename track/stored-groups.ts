@@ -1,9 +1,7 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import Database from "better-sqlite3";
-import { CheckpointError } from "../core/errors.ts";
+import type Database from "better-sqlite3";
 import type { Task } from "../datasets/task.ts";
 import type { Outcome, Segment, Sequence, Source, Trajectory } from "../rollout/trajectory.ts";
+import { guarded, openStore } from "./open-store.ts";
 import { opensSequence, type PackedSegment } from "./packed-sequences.ts";
 import { hasColumn, hasTasks, type TrajectoryRow } from "./run-db.ts";
 import { type StoredTurns, turnsOf } from "./turn-columns.ts";
@@ -60,24 +58,12 @@ type Row = Omit<TrajectoryRow, "tokens" | "logprobs"> & {
  * @throws CheckpointError when there is no store, or it is damaged
  */
 export function openGroups(folder: string, temperature: number | ((step: number) => number)): GroupStore {
-  const path = join(folder, "run.db");
-  if (!existsSync(path))
-    throw new CheckpointError({
-      what: "the run has no episodes yet",
-      where: path,
-      next: "Give a run folder that `forager train` made, once its first step is done.",
-    });
-  return guarded(path, () => {
-    // Not `readonly`: such a connection leaves the log files of SQLite behind in the folder.
-    const db = new Database(path, { fileMustExist: true });
-    try {
-      db.pragma("query_only = ON");
-      return storeOf(db, path, typeof temperature === "number" ? () => temperature : temperature);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-  });
+  const missing = {
+    what: "the run has no episodes yet",
+    next: "Give a run folder that `forager train` made, once its first step is done.",
+  };
+  const at = typeof temperature === "number" ? () => temperature : temperature;
+  return openStore(folder, missing, (db, path) => storeOf(db, path, at));
 }
 
 function storeOf(db: Database.Database, path: string, temperature: (step: number) => number): GroupStore {
@@ -187,18 +173,4 @@ function zeros(n: number): readonly number[] {
   const found = known.get(n) ?? Object.freeze(new Array<number>(n).fill(0));
   known.set(n, found);
   return found;
-}
-
-function guarded<T>(where: string, work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    throw new CheckpointError({
-      what: "cannot read the run's store",
-      where,
-      got: cause instanceof Error ? cause.message : String(cause),
-      next: "Check that it is a Forager run.db and that its folder can be written; else copy the folder and try there.",
-      cause,
-    });
-  }
 }

@@ -1,7 +1,7 @@
 import type { Seat } from "../../environment.ts";
 import { type CountTokens, countWords, said } from "../../experts/turns.ts";
 import { readEntries } from "../blackboard.ts";
-import type { RoleName } from "../roles.ts";
+import { type RoleName, roleNames } from "../roles.ts";
 import { compressorSeat } from "../team.ts";
 import type { Shown, TeamExpert } from "./expert.ts";
 
@@ -44,8 +44,6 @@ export const expertSeats = (
   seats: readonly string[],
   count?: CountTokens,
 ): Record<string, Seat> => {
-  const on = Object.fromEntries(
-    ["planner", "analyst", "drafter", "verifier", "summarizer"].map((role) => [role, seats.includes(role)]),
-  );
+  const on = Object.fromEntries(roleNames.map((role) => [role, seats.includes(role)]));
   return Object.fromEntries(seats.map((seat) => [seat, expertSeatOf(expert, seat, on, count)]));
 };
